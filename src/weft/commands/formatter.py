@@ -80,8 +80,8 @@ def _default(action: object, path: str) -> object:
     *outer, name = path.split(".")
     for each in outer:
         action = getattr(action, each)
-    (found,) = [each for each in fields(action) if each.name == name]  # pyright: ignore[reportArgumentType] - a dataclass
-    return found.default if found.default is not MISSING else None
+    (field,) = [each for each in fields(action) if each.name == name]  # pyright: ignore[reportArgumentType] - a dataclass
+    return field.default if field.default is not MISSING else None
 
 
 class Described(NamedTuple):

@@ -82,11 +82,11 @@ class _Unread(NamedTuple):
     error: InvalidSyntaxError
 
 
-def parse_found(found: ScannedCommand) -> Command:
-    """The command that a scan has found."""
-    if found.think:
-        return Command("think", ThinkCommand(found.text))
-    return parse(found.text)
+def parse_found(line: ScannedCommand) -> Command:
+    """The command of a scanned line."""
+    if line.think:
+        return Command("think", ThinkCommand(line.text))
+    return parse(line.text)
 
 
 def parse(text: str) -> Command:
@@ -252,12 +252,8 @@ def _without_verb(
 
 def _brought(row: CommandRow, verb: tuple[str, ...]) -> list[VocabularyToken]:
     """The words that a verb brings with it: `unpin` is `drop pin`."""
-    said = " ".join(verb)
-    for each in row.verbs:
-        name, _, brought = each.partition("=")
-        if name == said:
-            return [VocabularyToken(Sort.WORD, word, word) for word in brought.split()]
-    return []
+    brought = {name: words for name, _, words in (each.partition("=") for each in row.verbs)}
+    return [VocabularyToken(Sort.WORD, word, word) for word in brought.get(" ".join(verb), "").split()]
 
 
 def _by_noun(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
@@ -469,8 +465,8 @@ _ABOUT = 80
 def parse_ignored(text: str, ignored: Sequence[Ignored]) -> tuple[NotRun, ...]:
     """Those of the ignored arrows in a text that would have been commands, the first few."""
     own = [each for each in ignored if each.why not in {Why.GIVEN, Why.MARKED}]
-    read = (_not_run(text[each.start : each.start + _LONGEST], each.why) for each in own[:_LOOKED_AT])
-    return tuple(each for each in read if each is not None)[:_SHOWN]
+    lines = (_not_run(text[each.start : each.start + _LONGEST], each.why) for each in own[:_LOOKED_AT])
+    return tuple(filter(None, lines))[:_SHOWN]
 
 
 def _not_run(text: str, why: Why) -> NotRun | None:

@@ -8,7 +8,16 @@ from weft.commands.actions import Action, LineSpan
 from weft.commands.catalog import verbs
 from weft.commands.grammar import Form, Slot, SlotKind
 from weft.commands.lexer import Option, as_reference
-from weft.commands.vocabulary import FILLER, GUARDED, NUMBERS, Sort, VocabularyToken, ordinal, range_of, words
+from weft.commands.vocabulary import (
+    FILLER,
+    GUARDED,
+    NUMBERS,
+    ORDINALS,
+    Sort,
+    VocabularyToken,
+    range_of,
+    words,
+)
 
 _MOST_STEPS = 4_000
 _MANY = 10**18
@@ -231,7 +240,7 @@ class _Value:
             value = _whole(self.item.text, self.slot)
         elif self.item.sort is Sort.WORD:
             value = NUMBERS.get(self.item.text) or (
-                ordinal(self.item.text) if self.slot.option == "result" else None
+                ORDINALS.get(self.item.text) if self.slot.option == "result" else None
             )
         following = self.items[self.place + 1] if self.place + 1 < len(self.items) else None
         if value is not None and following is not None and following.text == "hundred":

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import and_, select
 
@@ -97,16 +96,16 @@ def _response(transaction: Transaction, row: RunRow) -> RawResponse | None:
     """What the last of its words came with."""
     attempts, responses = schema.attempts, schema.responses
     answered = and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response)
-    found = transaction.execute(
+    saved = transaction.execute(
         select(responses.c.sha256, responses.c.provider, responses.c.model)
         .select_from(attempts)
         .join(responses, answered)
         .where(attempts.c.tree == row.tree, attempts.c.ulid == row.attempt)
     ).one_or_none()
-    if found is None:
+    if saved is None:
         return None
-    body = load_body(transaction, row.tree, found.sha256)
-    return RawResponse(body=body, provider=found.provider, model=found.model, attempt=row.attempt)
+    body = load_body(transaction, row.tree, saved.sha256)
+    return RawResponse(body=body, provider=saved.provider, model=saved.model, attempt=row.attempt)
 
 
 BROKEN_OFF, AT = "was broken off", "at "
@@ -180,13 +179,11 @@ def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
         # Unless the place is gone or another's by now: then the words are kept with their calls.
         with contextlib.suppress(ConflictError, NotFoundError):
             executor.perform(actor, FinishRun(tree=tree, run=row.run))
-    ended = executor.store.write(partial(_end, row, executor))
+    ended = executor.store.write(
+        lambda transaction: end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
+    )
     tell_broken_off(executor, row)
     return ended
-
-
-def _end(row: RunRow, executor: Executor, transaction: Transaction) -> bool:
-    return end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
 
 
 def tell_broken_off(executor: Executor, row: RunRow) -> None:

@@ -203,11 +203,11 @@ def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
     """An agent stands at one place of a tree, and keeps one memory of it: two runs would be in each other's way."""
     runs = schema.runs
     here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
-    found = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
-    if found is not None:
-        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, found.head)
+    other = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
+    if other is not None:
+        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, other.head)
         raise ConflictError(
-            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(found.held_until)}",
+            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(other.held_until)}",
             hint="wait for it, or ask another agent",
         )
 

@@ -169,17 +169,17 @@ def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
     """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
     here = Reader.of(caller).tree(tree).id
     with caller.store.read() as session:
-        found, key = collaborator(session, agent)
+        value, key = collaborator(session, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)
         left = _how_far(session, *place, since=spoken)
     node = reply or (None if left is None else left.target.removeprefix(AT))
     if node is None:
         raise NotFoundError(
-            f"{found.name!r} has nothing to go on with in this tree: its last run came to its end",
+            f"{value.name!r} has nothing to go on with in this tree: its last run came to its end",
             hint="say something new",
         )
-    return Unfinished(found.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
+    return Unfinished(value.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
 
 
 def _last_reply(session: Session, tree: int, agent: int) -> tuple[str | None, int]:

@@ -23,6 +23,7 @@ from weft.store.lookup import find_agent, find_tree
 from weft.store.model_calls import OpenCall, calls_under_way, pieces_of, run_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
+from weft.tree.agent import Agent
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json_names import from_microseconds
@@ -77,7 +78,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         turn = None if turn_of is None else turn_of(session, dead, choices)
         agent = agent_value(agent_row(session, find_agent(session, dead.agent)))
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
-    said = _spoken(choices, aloud=agent.loom_aware) if turn is None else turn.said
+    continuations = _continuations(choices, agent) if turn is None else turn.said
     wire = b"".join(piece.wire for piece in pieces)
     response = RawResponse(
         body=wire,
@@ -92,7 +93,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         agent=dead.agent,
         sources=sources,
         outcome=AttemptOutcome.INTERRUPTED,
-        continuations=said,
+        continuations=continuations,
         response=response if wire else None,
         error=_DIED,
         lease=(call.run, call.token),
@@ -106,11 +107,11 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         turn.tell(executor)
 
 
-def _spoken(choices: Mapping[int, Choice], *, aloud: bool) -> list[Continuation]:
-    said = {number: storable(choice.content) for number, choice in sorted(choices.items()) if choice.blocks}
+def _continuations(choices: Mapping[int, Choice], agent: Agent) -> list[Continuation]:
+    contents = {number: storable(each.content) for number, each in sorted(choices.items()) if each.blocks}
     return [
-        Continuation(number, without_commands(content) if aloud else content, Status.INTERRUPTED)
-        for number, content in said.items()
+        Continuation(number, without_commands(content) if agent.loom_aware else content, Status.INTERRUPTED)
+        for number, content in contents.items()
     ]
 
 

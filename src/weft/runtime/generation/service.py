@@ -146,9 +146,9 @@ class Generations(Generic[N]):
             self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: None}))
             return None
         with self.caller.store.read() as session:
-            found, _ = model_agent(session, agent)
-        self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: found.id}))
-        return found
+            chosen, _ = model_agent(session, agent)
+        self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: chosen.id}))
+        return chosen
 
     @property
     def caps(self) -> list[Cap]:
