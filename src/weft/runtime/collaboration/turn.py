@@ -104,9 +104,9 @@ class Turn:
         return self.is_over
 
     def _tell_commands(self, commands: Sequence[ScannedCommand]) -> None:
-        for found in commands:
+        for command in commands:
             self._say()
-            self._tell(Commanded(found.text, found.think))
+            self._tell(Commanded(command.text, command.think))
             self._commanded += 1
 
     def _say(self, *, over: bool = False) -> None:
@@ -165,6 +165,6 @@ class Turn:
                 transaction,
                 turns=self.number,
                 said=self._prose,
-                batch=Batch(tuple(found.text for found in self.batch)),
+                batch=Batch(tuple(command.text for command in self.batch)),
                 attempt=self._attempt,
             )

@@ -144,10 +144,10 @@ class StartCalls(Generating):
         lease, is_borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
-        told: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
+        payload: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
         if self.chain:
-            told["chain"] = list(self.chain)
-        scope.record(tree, "attempt", told, {})
+            payload["chain"] = list(self.chain)
+        scope.record(tree, "attempt", payload, {})
         for call, (_, ulid) in zip(self.calls, begun, strict=True):
             if call.envelope is not None:
                 call.envelope(ulid).apply(scope)

@@ -57,7 +57,7 @@ from weft.tree.snippet import extract
 TOKENS = 50
 """Of a summary, whatever the model."""
 LONGEST = 500
-"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was told."""
+"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was why."""
 _UNFIT = frozenset({"Cc", "Cs"})
 """Controls, and halves of characters: no database would keep all of them."""
 _CHARACTERS_PER_TOKEN = 3
@@ -197,8 +197,8 @@ class _Asking:
                 status_code=exchange.status,
                 usage=self.answer.usage if error is None else Usage(),
             )
-        told = None if error is None else error_text(error)
-        return EndedCall(segments=exchange.sent.segments, response=response, error=told)
+        why = None if error is None else error_text(error)
+        return EndedCall(segments=exchange.sent.segments, response=response, error=why)
 
 
 def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
@@ -209,7 +209,7 @@ def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
 
 
 def clean_summary(said: str) -> str:
-    """What a model said, on one line that can be kept: models are told how long, and some go on."""
+    """What a model said, on one line that can be kept: models are why how long, and some go on."""
     shown = "".join(each for each in said[: 4 * LONGEST] if each.isspace() or category(each) not in _UNFIT)
     line = " ".join(shown.split())
     if len(line) <= LONGEST:
