@@ -7,21 +7,6 @@ from collections.abc import Callable, Iterator
 
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "COMMAND_WORDS",
-    "LOCAL_ID_LENGTH",
-    "LOCAL_ID_LIMIT",
-    "PRIME",
-    "Entropy",
-    "base_of",
-    "is_ulid",
-    "local_id_candidates",
-    "new_ulid",
-    "normalise_reference",
-    "random_bytes",
-    "sayable_ids",
-]
-
 Entropy = Callable[[int], bytes]
 """Where random bytes come from: `os.urandom`, or a seeded source in tests."""
 

@@ -12,7 +12,7 @@ from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.commands.parse import MOST_CONTINUATIONS
 from weft.errors import InvalidInputError
 from weft.runtime.collaboration.commands.queries import DEEPEST
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 
 MOST = 1_000
 """Of anything that is listed or counted in one call."""

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from weft.commands.actions import Command, ContinueCommand
 from weft.commands.reply import Result
+from weft.error_hints import Face
 from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.runtime.collaboration.commands.session import CommandSession, session_for
@@ -80,7 +81,7 @@ class CommandSessions:
         with self._finding:
             client = self._sessions.get(key)
             if client is None or client.is_full:
-                client = _ClientSession(session_for(grove.caller, tree))
+                client = _ClientSession(session_for(grove.caller, tree, face=Face.AGENT))
             self._sessions[key] = client
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_SESSIONS:
@@ -111,7 +112,7 @@ async def run_command(caller: ToolCaller, tree: str, command: Command) -> Comman
 
 async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> CommandReply:
     """In a run of its own, so that it blocks no other call; if cancelled it stops, and what came is kept."""
-    session = await caller.in_thread(lambda: session_for(caller.grove.caller, tree))
+    session = await caller.in_thread(lambda: session_for(caller.grove.caller, tree, face=Face.AGENT))
     progress = _Progress(n)
     session.on_event = progress.take
     ended: list[CommandReply | WeftError] = []

@@ -68,7 +68,8 @@ class Guard:
         host = _only(scope, b"host")
         if host is None or _name_of(host) not in self.hosts:
             raise PermissionDeniedError(
-                "this server does not answer to that name", hint="name it when serving: --host-name NAME"
+                "this server does not answer to that name",
+                hint="ask the operator of the server to allow this host",
             )
         origin = _only(scope, b"origin")
         if origin is not None and not self._is_ours(origin, host):

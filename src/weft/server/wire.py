@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.context.js_compat import parse_json
+from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
@@ -65,7 +66,7 @@ def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
         if isinstance(value, int | str) and not isinstance(value, bool):
             found[name] = value if isinstance(value, int) else value[:200]
     if error.hint is not None:
-        found["hint"] = error.hint
+        found["hint"] = hint_on(Face.HTTP, error.hint)
     return found
 
 

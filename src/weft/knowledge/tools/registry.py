@@ -1,14 +1,10 @@
 """Which tools there are: ours and anyone's, by name, from the entry points `weft.tools`."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
-from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.tools.base import Tool
-from weft.plugins import Plugins, package_of
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from weft.plugins import Plugins
 
 GROUP = "weft.tools"
 AnyTool: TypeAlias = Tool[Any]
@@ -30,19 +26,9 @@ class ToolRegistry(Plugins[AnyTool]):
         """The tool of that name, loaded when it is first asked for."""
         return self._named(name)
 
-    def _load(self, name: str, point: "EntryPoint") -> AnyTool:
-        try:
-            loaded: object = point.load()
-        except WeftError:
-            raise
-        except Exception as error:
-            # Anybody's package: whatever is wrong with it must not take the others along.
-            raise InvalidInputError(
-                f"the tool {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
-                hint=f"mend or uninstall the package {package_of(point)}",
-            ) from error
+    def _made(self, name: str, loaded: Any) -> AnyTool:
         if not isinstance(loaded, Tool) or cast("AnyTool", loaded).name != name:
-            raise InvalidInputError(f"{point.value} is not a tool {name!r}")
+            raise TypeError(f"it is not a tool {name!r}")
         return cast("AnyTool", loaded)
 
 

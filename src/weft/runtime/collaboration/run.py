@@ -39,6 +39,7 @@ from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assemble_in_run
 from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.start_call import HOLD_SECONDS
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
 from weft.store.model_calls import MICROS, spent_on
@@ -111,7 +112,7 @@ class Collaboration:
         self.channel.put(
             Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         )
-        clock = threading.Timer(task.limits.seconds, self._expire)
+        clock = threading.Timer(task.options.seconds, self._expire)
         clock.daemon = True
         clock.start()
         try:
@@ -149,7 +150,7 @@ class Collaboration:
             self._session = session
         while True:
             seconds = (self._executor.clock() - log.row.started_at) / MICROS
-            reached = task.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+            reached = task.options.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
             if reached is not None or self._is_to_end:
                 return self._end(log, reached)
             self._turns += 1
@@ -157,7 +158,7 @@ class Collaboration:
             turn = Turn(
                 log,
                 number=self._turns,
-                room=task.limits.tokens - self._tokens,
+                room=task.options.tokens - self._tokens,
                 edge=edge_in(task.mode),
                 cursor=task.cursor,
                 tell=self.channel.put,
@@ -171,7 +172,7 @@ class Collaboration:
                 if turn.is_final:
                     session.note_not_run(turn.not_run)
             if error is not None or turn.is_final:
-                over = f"ended after {self._tokens:,} tokens, of {task.limits.tokens:,}"
+                over = f"ended after {self._tokens:,} tokens, of {task.options.tokens:,}"
                 return self._end(log, over if turn.is_over else None, reply, error)
             self._answer(log, session, turn)
 
@@ -194,7 +195,7 @@ class Collaboration:
         if self._stopping:
             return self._finish(log, Ending.STOPPED, "stopped", reply)
         if self._expired:
-            reached = f"ended after {self._task.limits.seconds:g} seconds"
+            reached = f"ended after {self._task.options.seconds:g} seconds"
         return self._finish(log, Ending.DONE if reached is None else Ending.LIMIT, reached, reply)
 
     def _run_turn(
@@ -205,9 +206,9 @@ class Collaboration:
         seen = partial(assemble_turn, session, task.node_id, task.asked, tuple(self._exchanges))
         try:
             options = replace(
-                task.options, agents=(task.agent.id,), assembly=seen, max_price=self._money_left()
+                task.options.generation, agent=task.agent.id, assembly=seen, max_price=self._money_left()
             )
-            place = task.tree_id, log.head.ulid
+            place = StartPlace(tree=task.tree_id, node=log.head.ulid)
             generation = GenerationRun(log.caller, place, options, observer=turn)
             with self._guard:
                 self._generation = generation
@@ -239,9 +240,9 @@ class Collaboration:
         return reply, error
 
     def _money_left(self) -> Decimal | None:
-        limit = self._task.limits.dollars
+        limit = self._task.options.budget
         if limit is None:
-            return self._task.options.max_price
+            return None
         with self._executor.store.read() as session:
             spent = Decimal(spent_on(session, self._attempts)) / MICROS
         return max(Decimal(0), limit - spent)

@@ -8,13 +8,12 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from weft.context.assemble import Profile as ContextProfile
 from weft.context.result import AssembledContext
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, Contexts, require_no_tools
+from weft.runtime.contexts.assembler import NO_TURNS, Contexts, require_no_tools
 from weft.runtime.contexts.layers import Layers
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.executor import Caller, Operation
@@ -25,6 +24,9 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+
+_OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
+"""Settings of an agent that Weft reads and no provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,8 @@ def options_of(given: AssemblyInput) -> ContextOptions:
         agent=given.agent.id,
         preferences=options.preferences,
         estimator=options.estimator,
-        profile=ContextProfile(prefix_cache=profile.prefix_cache, prefill=profile.prefill),
+        prefix_cache=profile.prefix_cache or None,
+        prefill=profile.prefill,
         text=given.text,
         context=options.context,
         instructions=options.instructions,
@@ -168,6 +171,21 @@ _PARAMETERS = ("temperature", "top_p", "max_tokens", "stop", "seed", "n", "logpr
 """What a request says beside its words."""
 
 
+def parameters_for(agent: Agent, options: GenerationOptions) -> Parameters:
+    """The parameters of one call: the options', else the agent's. n is set for each call."""
+    settings = agent.configuration
+    return Parameters(
+        temperature=settings.temperature if options.temperature is None else options.temperature,
+        top_p=options.top_p,
+        max_tokens=settings.max_tokens if options.max_tokens is None else options.max_tokens,
+        stop=settings.stop_sequences if options.stop is None else tuple(options.stop),
+        seed=options.seed,
+        logprobs=options.logprobs,
+        timeout=options.timeout,
+        custom={name: value for name, value in settings.custom.items() if name not in _OURS},
+    )
+
+
 def parameters_to_wire(parameters: Parameters) -> JsonObject:
     """As it is kept to make the same request again."""
     kept = {camel(name): getattr(parameters, name) for name in _PARAMETERS}
@@ -183,8 +201,8 @@ def parameters_from_wire(kept: Mapping[str, Any]) -> Parameters:
 def assemble_in_layers(given: AssemblyInput) -> AssembledRequest:
     """The same place, laid out from what changes least to what changes most."""
     layers = Layers.of(given.caller)
-    options = LayerOptions(context=options_of(given), subject=True, way=given.profile.cache.value)
-    prepared = layers.prepare(given.tree, given.node, options)
+    options, way = LayerOptions.of(options_of(given)), given.profile.cache.value
+    prepared = layers.prepare(given.tree, given.node, options, is_subject=True, way=way)
     return assembled_from(given, prepared)
 
 
@@ -216,7 +234,7 @@ def assemble_loom_aware(given: AssemblyInput) -> AssembledRequest:
 
 def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest:
     """The request of a loom-aware agent. The last words are always a user's, so there is no prefill."""
-    contexts, options = given.contexts, replace(options_of(given), run=run)
+    contexts, options = given.contexts, options_of(given)
     with contexts.opened(given.tree) as opened:
         gathered = contexts.gathered(opened, given.node, options)
     if gathered.layered.context.dialogue:
@@ -229,12 +247,10 @@ def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest
 
 
 def choose_assembler(given: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
-    """The assembler of the options; else layers, which are stored with their turn.
+    """Layers, which are stored with their turn.
 
     A loom-aware agent also sees the tree around it; a document has no turns.
     """
-    if given.options.assembly is not None:
-        return given.options.assembly
     if given.agent.loom_aware:
         return assemble_loom_aware
     if not dialogue:

@@ -9,6 +9,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
 from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.options import ids_of
 from weft.runtime.generation.assembly import (
     AssembledRequest,
     AssemblyInput,
@@ -18,10 +19,11 @@ from weft.runtime.generation.assembly import (
     choose_assembler,
     neutral_hash,
     options_of,
+    parameters_for,
     parameters_to_wire,
     request_of,
 )
-from weft.runtime.generation.options import GenerationOptions, parameters_for
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.spending import (
     Spender,
     caps_for,
@@ -32,7 +34,13 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import PlannedCall, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import StartPoint, StartPointReader, choose_agents, registry_of
+from weft.runtime.generation.start_point import (
+    StartPlace,
+    StartPoint,
+    StartPointReader,
+    choose_agents,
+    registry_of,
+)
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
@@ -150,22 +158,24 @@ class _AgentRequest:
         return expected_micros(self.profile, prompt=self.assembled.tokens, answer=answer, n=n)
 
 
-def preflight(caller: Caller, place: tuple[str, str | None], options: GenerationOptions) -> Preflight:
+def preflight(caller: Caller, place: StartPlace, options: GenerationOptions) -> Preflight:
     """Tokens and price; nothing is written (but the embedded model's agent, if there is no agent at all)."""
-    here = StartPointReader(caller.store, caller.actor).here(*place, caller.executor.clock())
-    return _preflight(_assemble(caller, here, _choose(caller, options), options, text=None), options.n)
+    starts = StartPointReader(caller.store, caller.actor)
+    here = starts.here(place.tree, place.node, caller.executor.clock())
+    agents = _choose(caller, place, options)
+    return _preflight(_assemble(caller, here, agents, options, text=None), options.n)
 
 
 def plan_generation(
-    caller: Caller, place: tuple[str, str | None], options: GenerationOptions, *, remarks: bool = False
+    caller: Caller, place: StartPlace, options: GenerationOptions, *, remarks: bool = False
 ) -> GenerationPlan:
     """Check, commit what was typed, assemble, and write down what is going to be asked.
 
     `remarks`: an annotation of a document may be answered.
     """
     starts, clock = StartPointReader(caller.store, caller.actor), caller.executor.clock
-    here = starts.here(*place, clock(), remarks=remarks)
-    agents = _choose(caller, options)
+    here = starts.here(place.tree, place.node, clock(), remarks=remarks)
+    agents = _choose(caller, place, options)
     _check_caps(caller, here, agents, options)
     if here.typed:
         # It is kept if the generation fails; if it ends this path, the generation goes on from there.
@@ -175,8 +185,8 @@ def plan_generation(
     requests = _assemble(caller, here, agents, options)
     _check_price(requests, options)
     sources = (
-        *(Source(node, SourceRole.CONTEXT) for node in options.context),
-        *(Source(node, SourceRole.INSTRUCTION) for node in options.instructions),
+        *(Source(node, SourceRole.CONTEXT) for node in ids_of(options.context)),
+        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(options.instructions)),
     )
     calls = tuple(_calls(requests))
     started = caller.perform(
@@ -186,7 +196,7 @@ def plan_generation(
             sources=sources,
             calls=calls,
             idempotency_key=options.idempotency_key,
-            chain=options.chain,
+            chain=place.chain,
         )
     )
     return GenerationPlan(
@@ -203,15 +213,15 @@ def plan_generation(
     )
 
 
-def _choose(caller: Caller, options: GenerationOptions) -> list[_ChosenAgent]:
+def _choose(caller: Caller, place: StartPlace, options: GenerationOptions) -> list[_ChosenAgent]:
     registry = registry_of(caller.executor)
     return [
         _ChosenAgent(
-            replace(agent, permissions=frozenset()) if options.as_subjects else agent,
+            replace(agent, permissions=frozenset()) if place.as_subjects else agent,
             key,
             *registry.model(ModelName.parse(agent.model_ref or "")),
         )
-        for agent, key in choose_agents(caller, options.agents)
+        for agent, key in choose_agents(caller, options.agent_names)
     ]
 
 
@@ -240,7 +250,7 @@ def _request(
         options=options,
         text=text,
     )
-    assembler = choose_assembler(given, dialogue=here.mode is Mode.DIALOGUE)
+    assembler = options.assembly or choose_assembler(given, dialogue=here.mode is Mode.DIALOGUE)
     assembled = assembler(given)
     parameters = _within(parameters_for(chosen.agent, options), profile)
     request = request_of(given, assembled, parameters)
@@ -281,7 +291,7 @@ def _check_caps(
 
 def _check_price(requests: list[_AgentRequest], options: GenerationOptions) -> None:
     """The transaction that starts the calls checks the caps again."""
-    most = options.max_price
+    most = options.highest_price
     if most is None:
         return
     price = _preflight(requests, options.n).dollars
@@ -367,9 +377,9 @@ def _generation(given: AssemblyInput, assembler: RequestAssembler, request: Requ
         "limit": options.limit,
         "window": options_of(given).window,
         "maxTokens": options.max_tokens,
-        "preferences": dict(options.preferences),
-        "context": list(options.context),
-        "instructions": list(options.instructions),
+        "preferences": options.settings,
+        "context": list(ids_of(options.context)),
+        "instructions": list(ids_of(options.instructions)),
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "request": neutral_hash(request),

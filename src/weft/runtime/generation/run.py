@@ -19,10 +19,10 @@ from weft.log import Log
 from weft.providers.adapter import stream_retrying
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.redaction import redact
+from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
-from weft.runtime.coordination.model_loop import ModelLoop, model_loop
 from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
@@ -30,6 +30,7 @@ from weft.runtime.generation.plan import GenerationPlan, plan_generation
 from weft.runtime.generation.recovery import replay_call
 from weft.runtime.generation.spending import micros_of
 from weft.runtime.generation.start_call import HELD, HOLD_SECONDS, PlannedCall
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import (
     EventChannel,
     Failed,
@@ -72,12 +73,11 @@ class GenerationRun:
     def __init__(
         self,
         caller: Caller,
-        place: tuple[str, str | None],
+        place: StartPlace,
         options: GenerationOptions,
         *,
         observer: TurnObserver | None = None,
     ) -> None:
-        """`place` is a tree and a node; without a node, the caller's cursor."""
         self.channel: EventChannel[GenerationEvent] = EventChannel()
         self._observer = observer
         self._caller = caller
@@ -128,7 +128,7 @@ class GenerationRun:
                 await self._loop.in_waiting_thread(partial(self._once, self._options.idempotency_key))
         except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
             if not isinstance(error, WeftError):
-                _log.failure("generation failed", error, tree=self._place[0])
+                _log.failure("generation failed", error, tree=self._place.tree)
             self.channel.close(None if error in self._errors else error)
         else:
             self.channel.close()
@@ -143,8 +143,8 @@ class GenerationRun:
             given_up=lambda: self._stopping,
             on_lost=self._lose,
         )
-        tree, node = self._place
-        body = {"tree": tree, "node": node, **self._options.body()}
+        tree = self._place.tree
+        body = {"tree": tree, "node": self._place.node, **self._options.body()}
         outcome = calls.once("generate", key, body, lambda: self._loop.submit(self._work()).result())
         if outcome.is_repeated:
             replay_call(self._caller, tree, key, outcome, self.channel.put)
@@ -278,7 +278,7 @@ class GenerationRun:
         call, started, moved = progress.call, plan.started, self._moved_to
         slots = [call.slots[each.choice] for each in continuations]
         # The cursor ends at the first continuation, whichever call ended first.
-        moves = self._options.moves and bool(slots) and (moved is None or min(slots) < moved[0])
+        moves = self._place.moves and bool(slots) and (moved is None or min(slots) < moved[0])
         operation = FinishCall(
             tree=plan.tree_id,
             attempt=call.attempt,
