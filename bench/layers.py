@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
-from weft.context.assemble import Profile
 from weft.context.layers.blocks import render_item
 from weft.context.layers.conversation import (
     Conversation,
@@ -23,10 +22,9 @@ from weft.context.layers.conversation import (
     assemble_turn,
 )
 from weft.context.layers.envelope import Envelope
-from weft.context.layers.items import ContextItem, note
-from weft.context.layers.names import SEPARATOR
-from weft.context.layers.settings import LayerSettings, Placement
-from weft.context.settings import Preferences
+from weft.context.layers.items import SEPARATOR, ContextItem, note
+from weft.context.request import Profile
+from weft.context.settings import LayerSettings, Placement, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import CHARS
 

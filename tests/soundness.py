@@ -13,7 +13,7 @@ from weft.store import schema
 from weft.store.rows import EDGE_TYPES, ROLES, SOURCE_ROLES, STATUSES, Flag, load_content
 from weft.tree.edge import EdgeType
 from weft.tree.json_names import from_microseconds, iso
-from weft.tree.path import jump_depth
+from weft.tree.tree import jump_depth
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 

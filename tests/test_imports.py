@@ -18,7 +18,7 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft.context.layers.chats",
         "weft.context.layers.conversation",
         "weft.context.render",
-        "weft.tree.path",
+        "weft.tree.tree",
         "weft.tree.json_names",
         "weft.errors",
         "weft.provenance.chain",

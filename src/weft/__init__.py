@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from weft.tree.document import Document
     from weft.tree.item import Item
     from weft.tree.node import Node, Role, Status
-    from weft.tree.path import Path
     from weft.tree.reference import Project
-    from weft.tree.tree import Mode, Tree
+    from weft.tree.tree import Mode, Path, Tree
 else:
     from weft.lazy import lazy_names
 

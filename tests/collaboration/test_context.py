@@ -7,7 +7,7 @@ from tests.statements import statements
 
 import weft
 from weft.commands.scanner import scan
-from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.loom_block import addendum
 from weft.context.manifest import EntryKind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind

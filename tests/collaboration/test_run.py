@@ -10,7 +10,7 @@ from tests.generation.stage import attempts, count
 from tests.generation.test_generate import PAID, profile_with
 from tests.soundness import check_sound
 
-from weft.context.agent_view.addendum import addendum
+from weft.context.agent_view.loom_block import addendum
 from weft.errors import (
     InvalidInputError,
     LimitExceededError,

@@ -3,10 +3,9 @@
 from hypothesis import strategies as st
 from tests.context.conversations import texts
 
-from weft.context.assemble import ContextRequest, Pending
-from weft.context.select import Candidate, ExtraSource, PathOutline, Reason
+from weft.context.request import ContextRequest, Pending
+from weft.context.rows import Candidate, ExtraSource, PathOutline, Reason, least_of_content, tokens_of_content
 from weft.context.settings import resolve_preferences
-from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.tokens import DEFAULT
 from weft.context.tool_pairs import tools_of
 from weft.tree.content import (

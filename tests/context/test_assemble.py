@@ -13,11 +13,11 @@ from tests.context.conversations import texts
 from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
-from weft.context.assemble import ContextRequest, Pending, Profile, assemble, plan_context
+from weft.context.assemble import plan_context
 from weft.context.manifest import EntryKind, Outcome
-from weft.context.render import render_context
-from weft.context.select import PathOutline, Reason, reason_to_leave_out
-from weft.context.sizes import tokens_of_content
+from weft.context.render import assemble, render_context
+from weft.context.request import ContextRequest, Pending, Profile
+from weft.context.rows import PathOutline, Reason, reason_to_leave_out, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import DEFAULT, estimator_of
 from weft.errors import ContextLimitError, InvalidInputError
@@ -445,7 +445,7 @@ def test_the_seeds_default_strategy_marks_what_was_left_out():
 _AGAIN = """
 import json, sys
 from tests.context.stories import chat
-from weft.context.assemble import assemble
+from weft.context.render import assemble
 from weft.context import fit_messages
 story = chat(80)
 context = assemble(story.request(700, window=1_000, preferences={"truncationStep": 0.25}), story.contents)

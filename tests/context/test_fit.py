@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.fit import Columns, Room, Rules, Sketch, SkippedRange, fit, head_reach
-from weft.context.marker import Marker
+from weft.context.fit import Columns, Marker, Room, Rules, Sketch, SkippedRange, Strategy, fit, head_reach
 from weft.context.settings import DIALOGUE_MARKER
-from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError
 
 MIDDLE, ROLLING = Strategy.TRUNCATE_MIDDLE, Strategy.ROLLING_WINDOW

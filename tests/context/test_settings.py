@@ -3,11 +3,11 @@
 import pytest
 from tests.covers import covers
 
+from weft.context.fit import Strategy
 from weft.context.settings import (
     BUFFER_MARKER,
     DIALOGUE_MARKER,
     Preferences,
-    Strategy,
     input_budget,
     read_preferences,
     resolve_preferences,

@@ -7,17 +7,19 @@ import pytest
 from tests.attempts import RecordAttempt
 from tests.covers import covers
 
-from weft.context.assemble import ContextRequest, Pending, Profile, assemble
+from weft.context.render import assemble
+from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.result import AssembledContext
-from weft.context.select import (
+from weft.context.rows import (
     Candidate,
     ExtraSource,
     PathOutline,
     Reason,
+    least_of_content,
     reason_to_leave_out,
+    tokens_of_content,
 )
 from weft.context.settings import resolve_preferences
-from weft.context.sizes import least_of_content, tokens_of_content
 from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.context.tool_pairs import tools_of
@@ -479,7 +481,7 @@ def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
-    from weft.runtime.contexts.assembler import Contexts
+    from weft.runtime.contexts.layers import Contexts
     from weft.runtime.contexts.options import ContextOptions
     from weft.runtime.operations.node_values import ContentCache
 

@@ -12,8 +12,7 @@ from tests.soundness import check_sound
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.layers.items import query
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId, query
 from weft.errors import (
     ContextLimitError,
     InvalidInputError,

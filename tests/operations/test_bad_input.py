@@ -86,7 +86,7 @@ def test_a_second_root_is_refused(loom, refused):
     tree = loom.plant("Marie", "hello")
     tree.say("Why?")
     error = refused(InvalidInputError, lambda: tree.root.edit("bye"), "second root")
-    assert "plant another tree" in error.hint
+    assert "say the new text under it" in error.hint
     refused(InvalidInputError, lambda: tree.root.split("l"), "second root")
 
 

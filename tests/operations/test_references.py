@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import update
 from tests.covers import covers
+from tests.statements import statements
 
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
@@ -201,3 +202,11 @@ def test_a_damaged_blob_is_not_handed_out(loom):
         loom.blob(ref)
     with pytest.raises(NotFoundError):
         loom.blob("cd" * 32)
+
+
+def test_documents_are_listed_without_reading_their_texts(fresh_loom):
+    fresh_loom.write_document("Long", "word " * 1_000)
+    with statements(fresh_loom.caller.store, mine=True) as sent:
+        listed = fresh_loom.read.documents(contents=False)
+    assert [(each.title, each.content, each.revision) for each in listed] == [("Long", "", 1)]
+    assert not any("revisions.content" in statement for statement in sent)

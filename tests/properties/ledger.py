@@ -20,7 +20,7 @@ from weft.tree.attempt import RawResponse
 from weft.tree.content import as_content, kind_of
 from weft.tree.json_names import from_microseconds, iso, to_microseconds
 from weft.tree.measure import measure_content
-from weft.tree.path import jump_depth
+from weft.tree.tree import jump_depth
 
 Dump = dict[str, list[Any]]
 

@@ -56,6 +56,16 @@ def test_nodes_paths_trees_and_groves_are_valid_as_they_were_written(fresh_loom:
     assert (whole.blobs, whole.bodies) == (1, 13)
 
 
+@covers("verify.scopes")
+def test_a_path_is_verified_with_the_bodies_of_its_own_nodes_alone(fresh_loom: weft.Grove) -> None:
+    tree = fresh_loom.plant("T", "one")
+    own = tree.root.say("two", attachments=[Item(id="a.md", type="note", content="Warp.")])
+    tree.root.say("beside", attachments=[Item(id="b.md", type="note", content="Weft.")])
+    leaf = own.say("three")
+    assert leaf.verify(path=True).bodies == 1
+    assert tree.verify().bodies == 2
+
+
 @covers("verify.invalid-names-the-difference")
 def test_a_changed_text_is_named_with_both_hashes_wherever_one_looks(
     fresh_loom: weft.Grove, address: str

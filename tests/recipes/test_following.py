@@ -13,9 +13,10 @@ from weft.context.filters import Registry
 from weft.context.manifest import EntryKind, Outcome
 from weft.context.recipe import decode_recipe
 from weft.context.recipe_run import follow_recipe, follow_recipe_async
-from weft.context.record_streams import DocumentRecords, RecordScope
-from weft.context.time_slices import (
+from weft.context.record_streams import (
+    DocumentRecords,
     Other,
+    RecordScope,
     RecordSession,
     SessionSegment,
     Term,

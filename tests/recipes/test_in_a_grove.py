@@ -12,7 +12,7 @@ from tests.statements import statements
 
 import weft
 from weft.context.collapsed_groups import GroupParts
-from weft.context.time_slices import week_end
+from weft.context.record_streams import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.records import group_index as operations
 from weft.runtime.records.group_index import StoredGroups

@@ -16,8 +16,15 @@ from weft.context.group_index import (
 )
 from weft.context.recipe import RecipeError, decode_recipe
 from weft.context.recipe_run import follow_recipe
-from weft.context.record_streams import DocumentRecords, RecordScope, messages_of_stream
-from weft.context.time_slices import LABELS, promoted, slice_of, week_end
+from weft.context.record_streams import (
+    LABELS,
+    DocumentRecords,
+    RecordScope,
+    messages_of_stream,
+    promoted,
+    slice_of,
+    week_end,
+)
 from weft.errors import InvalidInputError
 
 

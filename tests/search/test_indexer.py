@@ -20,10 +20,17 @@ from weft.runtime.coordination.background import stop_workers
 from weft.runtime.search.indexer import catch_up
 from weft.store import schema
 from weft.store.addresses import open_store
-from weft.store.index_updates import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.lookup import find_tree
 from weft.store.sqlite_dialect import driver_of
-from weft.store.text_index import clear_index, key_of
+from weft.store.text_index import (
+    Size,
+    clear_index,
+    key_of,
+    lagging_trees,
+    prepare,
+    present_mark,
+    write_portions,
+)
 from weft.store.tree_queries import node_row
 
 ALL = Size(10_000, 10_000_000)

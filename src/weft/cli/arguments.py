@@ -69,7 +69,9 @@ _COMPLETERS: Mapping[str, _Completer] = {
         )
     ),
     "DOC": _completer(
-        lambda session: ((each.title, each.id, each.title) for each in session.grove.read.documents())
+        lambda session: (
+            (each.title, each.id, each.title) for each in session.grove.read.documents(contents=False)
+        )
     ),
     "PROJECT": _completer(
         lambda session: ((each.name, each.id, each.system_prompt) for each in session.grove.projects())

@@ -157,7 +157,7 @@ def _show_difference(
     session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str, *, layers: bool
 ) -> None:
     """Compare with another node, or with another strategy or setting here."""
-    from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
+    from weft.context.fit import Strategy  # noqa: PLC0415 - loads with the engine
 
     there, changed = here, options
     if other in set(Strategy):
@@ -189,8 +189,10 @@ def prefer(
     ] = None,
 ) -> None:
     """Show or set the preferences for contexts: of the grove, or with --tree of one tree."""
-    from weft.context.layers.settings import resolve_layer_settings  # noqa: PLC0415 - loads with the engine
-    from weft.context.settings import resolve_preferences  # noqa: PLC0415 - loads with the engine
+    from weft.context.settings import (  # noqa: PLC0415 - most commands set none
+        resolve_layer_settings,
+        resolve_preferences,
+    )
 
     changes: dict[str, Any] = {
         name: None if each.endswith("=") else value

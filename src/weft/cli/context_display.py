@@ -12,7 +12,7 @@ from weft.tree.node import counted
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
-    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Changes
     from weft.context.result import AssembledContext
     from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.contexts.statistics import Requests, TreeStats
@@ -124,8 +124,8 @@ def show_layers(
     session: CliSession, place: str, shown: "Prepared | Envelope", *, raw: bool, entries: bool, payload: bool
 ) -> None:
     """A request that would be sent, or the envelope of one that was; its warnings are messages."""
+    from weft.context.layers.cache import record_payload  # noqa: PLC0415 - loads with the engine
     from weft.context.layers.envelope import Envelope  # noqa: PLC0415 - loads with the engine
-    from weft.context.layers.recorder import record_payload  # noqa: PLC0415 - loads with the engine
 
     if sum((raw, entries, payload)) > 1:
         raise InvalidInputError("--raw, --entries and --payload exclude each other")

@@ -6,12 +6,12 @@ from weft.context.messages import Context, fit_messages
 
 if TYPE_CHECKING:
     # Fitting plain messages needs none of these.
+    from weft.context.fit import Strategy
     from weft.context.layers.blocks import ToolOutput
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import EntryKind, Manifest, ManifestEntry, Outcome
     from weft.context.result import AssembledContext
     from weft.context.settings import Preferences
-    from weft.context.strategy import Strategy
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 else:
     from weft.lazy import lazy_names

@@ -1,15 +1,13 @@
 """From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
-from weft.context.dialogue import CLOSING, OPENING, heading_of
-from weft.context.fit import Columns, Fit, Room, Rules, Sketch, fit, head_reach, water_level
-from weft.context.marker import JOINT, Marker
-from weft.context.reference import frame_tokens
-from weft.context.result import AssembledContext
-from weft.context.select import (
+from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
+from weft.context.fit import Columns, Room, Sketch, Strategy, fit
+from weft.context.request import INPUT, ContextRequest, Plan
+from weft.context.rows import (
     SPOKEN,
     Candidate,
     ExtraSource,
@@ -21,153 +19,10 @@ from weft.context.select import (
     columns_of,
     left_out_of,
 )
-from weft.context.settings import Preferences
-from weft.context.strategy import Strategy
-from weft.context.system import Instruction, SystemContext, SystemParts, build_system
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.system import SystemContext
+from weft.context.tokens import Estimator
 from weft.context.tool_pairs import settled
 from weft.errors import InvalidInputError
-from weft.tree.content import Content
-from weft.tree.tree import Mode
-
-INPUT = "input"
-"""The id under which a manifest lists text that is not a node yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """What a provider can do."""
-
-    prefix_cache: bool = False
-    prefill: bool = False
-    """Whether a request may end with an assistant's message."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
-    """What comes with a generation that is not a node yet: its text, and its edge's further sources."""
-
-    text: str = ""
-    """In buffer mode the working buffer."""
-    sources: tuple[ExtraSource, ...] = ()
-    instructions: tuple[Instruction, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRequest:
-    """A place in a tree, as light rows, and how its context is wanted."""
-
-    mode: Mode
-    outline: PathOutline
-    budget: int
-    window: int | None = None
-    """The model's; the budget if not given."""
-    system: SystemParts = field(default_factory=SystemParts)
-    buffer_system_context: bool = False
-    """Whether a document is sent with its system context."""
-    preferences: Preferences = field(default_factory=Preferences)
-    estimator: Estimator = DEFAULT
-    profile: Profile = field(default_factory=Profile)
-    pending: Pending = field(default_factory=Pending)
-    authors: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names by author id, for `nameAuthors`."""
-    headings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By node id, what stands before its words: a loom-aware agent's headings, or boundaries in prose."""
-    preface: str = ""
-    """What stands before the current turn: a loom-aware agent's context."""
-    turn_at: int | None = None
-    """The level before whose words the turn's own context stands, where it has any."""
-    held_back: int = 0
-    """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
-
-    @property
-    def dialogue(self) -> bool:
-        return self.mode is Mode.DIALOGUE
-
-    @property
-    def rules(self) -> Rules:
-        preferences = self.preferences
-        marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
-        return Rules(
-            strategy=preferences.truncation_strategy,
-            step=preferences.step(prefix_cache=self.profile.prefix_cache),
-            minimum_recent=preferences.minimum_recent_nodes,
-            marker=marker,
-            dialogue=self.dialogue,
-        )
-
-    def system_context(self) -> SystemContext:
-        if not self.dialogue and not self.buffer_system_context:
-            return SystemContext("", 0, ())
-        parts = SystemParts(
-            agent=self.system.agent,
-            tree=self.system.tree,
-            instructions=self.system.instructions + self.pending.instructions,
-            memory=self.system.memory,
-        )
-        return build_system(parts, self.preferences.instructions, self.estimator, budget=self.budget)
-
-    def head_reach(self) -> tuple[int, bool]:
-        """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
-        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
-        return head_reach(room, self.rules)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What will be kept, before any text was read."""
-
-    request: ContextRequest
-    system: SystemContext
-    rows: PathOutline
-    """The outline with the pending input as its last level, if there is one."""
-    prices: Prices
-    sketch: Sketch
-    fit: Fit
-    reasons: Mapping[int, Reason]
-    """Why a known level is left out, where it is."""
-    beside: Mapping[int, tuple[ExtraSource, ...]]
-    """The further sources that stand before a known level's message, where there are any."""
-
-    @property
-    def kept(self) -> list[int]:
-        """Levels in the order of the path; those that are left out for a reason of their own among them."""
-        found = self.fit
-        middle = [] if found.anchor is None else [found.anchor]
-        return [*range(found.head), *middle, *range(found.tail, found.levels)]
-
-    def extras(self, level: int) -> tuple[ExtraSource, ...]:
-        """The further sources that stand before a level's message."""
-        return self.beside.get(level, ())
-
-    def allowed(self, level: int) -> tuple[list[tuple[ExtraSource, int]], int]:
-        """What each source of a kept level may cost, and its own words: less than they would only if it is shortened."""
-        beside = self.beside.get(level, ()) if self.request.dialogue else ()
-        extras = [extra for extra in beside if extra.left_out is None and extra.tokens]
-        row, prices = self.rows.at(level), self.prices
-        own = 0 if level in self.reasons else row.tokens
-        sizes = dict(enumerate([*map(prices.capped, extras), own]))
-        most = self.fit.shortened.get(level)
-        if most is not None:
-            least = [*map(prices.least, extras), prices.least(row) if own else 0]
-            planned = self.sketch.tail.live(level - self.rows.first)
-            height = water_level(sizes, dict(enumerate(least)), most - (planned - sum(sizes.values())))
-            sizes = {index: min(size, max(height, least[index])) for index, size in sizes.items()}
-        *others, own = sizes.values()
-        return list(zip(extras, others, strict=True)), own
-
-    @property
-    def wanted(self) -> list[str]:
-        """Ids of the nodes whose contents rendering needs."""
-        found: dict[str, None] = {}
-        for level in self.kept:
-            for extra in self.extras(level):
-                if extra.left_out is None:
-                    found[extra.id] = None
-            row = self.rows.at(level)
-            if level not in self.reasons and row.id != INPUT:
-                found[row.id] = None
-        return list(found)
 
 
 def plan_context(request: ContextRequest) -> Plan:
@@ -176,7 +31,7 @@ def plan_context(request: ContextRequest) -> Plan:
     if request.dialogue:
         rows = settled(_with_input(request), request.estimator)
     else:
-        rows = _with_input(replace(request, outline=_as_words(request.outline)))
+        rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
     beside = _beside(rows, request.pending.sources)
     sketch, reasons = _sketch(rows, prices, request, beside)
@@ -211,13 +66,6 @@ def _beside(rows: PathOutline, pending: tuple[ExtraSource, ...]) -> dict[int, tu
     return found
 
 
-def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
-    """Plan and render at once, where all contents are at hand."""
-    from weft.context.render import write_context  # noqa: PLC0415 - rendering stands on the plan
-
-    return write_context(plan_context(request), lambda _: contents)
-
-
 def _with_input(request: ContextRequest) -> PathOutline:
     """Pending input is a level like any other: the newest."""
     text, outline = request.pending.text, request.outline
@@ -229,20 +77,10 @@ def _with_input(request: ContextRequest) -> PathOutline:
     return replace(outline, tail=[*outline.tail, row])
 
 
-def _as_words(outline: PathOutline) -> PathOutline:
-    """A document has no tools and no pictures: nothing in it hangs together but by its order."""
-
-    def alone(rows: Sequence[Candidate]) -> list[Candidate]:
-        return [
-            row._replace(
-                asks=False,
-                answers=False,
-                left_out=row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS),
-            )
-            for row in rows
-        ]
-
-    return replace(outline, head=alone(outline.head), tail=alone(outline.tail))
+def _as_words(_level: int, row: Candidate) -> Candidate:
+    """A document has no tools and no pictures: only order connects its levels."""
+    left_out = row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS)
+    return row._replace(asks=False, answers=False, left_out=left_out)
 
 
 def _prices(request: ContextRequest) -> Prices:

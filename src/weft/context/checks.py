@@ -1,10 +1,10 @@
 """What callers give, looked at before it is used: the field by its name, and what it should have been."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from weft.errors import InvalidInputError
+from weft.errors import ContextLimitError, InvalidInputError
 
 
 def checked_count(name: str, value: object, *, least: int = 0) -> int:
@@ -48,3 +48,46 @@ def checked_mapping(name: str, value: object) -> Mapping[str, object]:
 def words_if_given(name: str, value: object) -> str | None:
     """Words that may be left out."""
     return None if value is None else checked_words(name, value)
+
+
+_NAMED = 3
+
+
+def _largest(parts: Sequence[tuple[str, int]]) -> str:
+    heaviest = sorted(parts, key=lambda part: -part[1])[:_NAMED]
+    return ", ".join(f"{name} {tokens:,}" for name, tokens in heaviest)
+
+
+def system_over(
+    needed: int, budget: int, parts: Sequence[tuple[str, int]], *, library: int = 0
+) -> ContextLimitError:
+    """`library` is how much of it are items of earlier turns, which nobody shortens by other instructions."""
+    hint = "shorten the agent's or the tree's instructions, or choose a model with a larger window"
+    if library > needed - library:
+        hint = (
+            "exclude the turns that brought the largest items, set library to inline, "
+            "or choose a model with a larger window"
+        )
+    return ContextLimitError(
+        f"system context needs {needed:,} tokens, the budget is {budget:,} ({_largest(parts)})", hint=hint
+    )
+
+
+def recent_over(count: int, needed: int, budget: int) -> ContextLimitError:
+    what = "the last message needs" if count == 1 else f"the last {count:,} messages need"
+    return ContextLimitError(
+        f"{what} at least {needed:,} tokens even when shortened, and {max(budget, 0):,} are left for them",
+        hint="raise the limit, lower minimumRecentNodes, or shorten the system context",
+    )
+
+
+def context_over(
+    needed: int, budget: int, parts: Sequence[tuple[str, int]], *, at_least: bool = False
+) -> ContextLimitError:
+    """stopAtLimit's: by how much, and what weighs most."""
+    heaviest = f" (largest: {_largest(parts)})" if parts else ""
+    about = "at least " if at_least else ""
+    return ContextLimitError(
+        f"the context needs {about}{needed:,} tokens, the budget is {budget:,}: {needed - budget:,} over{heaviest}",
+        hint="exclude nodes, choose a model with a larger window, or another truncationStrategy",
+    )

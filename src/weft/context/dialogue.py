@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from weft.context.marker import JOINT
-from weft.tree.content import Block, Text, ToolCall, ToolResult
+from weft.context.tokens import JOINT, Estimator
+from weft.context.tool_pairs import PairedPart, in_pairs, tools_in
+from weft.tree.content import Audio, Block, Content, Image, Text, ToolCall, ToolResult, blocks_of, sent_text
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -53,68 +54,27 @@ def heading_of(author: str, names: Mapping[str, str]) -> str:
 def pair_up(parts: Sequence[Part]) -> list[Part]:
     """Each result right after its call; a call or a result that has no other half is taken out.
 
-    Providers refuse both, and inventing a result would put words into a tool's mouth.
-    They refuse a second result, too: the newest stands.
+    Providers refuse both, and a made-up result would not be the tool's.
     """
-    if not any(isinstance(block, ToolCall | ToolResult) for part in parts for block in part.blocks):
+    traffic = [tools_in(part.blocks) for part in parts]
+    if not any(tools.calls or tools.results for tools in traffic):
         return list(parts)
-    made: dict[str, int] = {}
-    answered: dict[tuple[int, str], int] = {}
-    for index, part in enumerate(parts):
-        for call in _answers(part):
-            if call in made:
-                answered[made[call], call] = index
-        made.update((call, index) for call in _calls(part))
-    answers: dict[int, dict[int, set[str]]] = {}
-    for (maker, call), index in answered.items():
-        answers.setdefault(maker, {}).setdefault(index, set()).add(call)
-    # One part may answer several messages: its own words stand behind the last of them.
-    moved = {index: maker for maker in sorted(answers) for index in answers[maker]}
     found: list[Part] = []
-    for index, part in enumerate(parts):
-        if index in moved:
-            continue
-        mine = answers.get(index, {})
-        found += _kept(part, set[str]().union(*mine.values()))
-        for answer in sorted(mine):
-            found.append(_only_results(parts[answer], mine[answer], words=index == moved[answer]))
+    for paired in in_pairs(traffic):
+        part = parts[paired.place]
+        blocks = tuple(block for block in part.blocks if _stays(block, paired))
+        if len(blocks) == len(part.blocks):
+            found.append(part)
+        elif blocks:
+            role = Role.USER if part.role is Role.TOOL and not paired.results else part.role
+            found.append(replace(part, blocks=blocks, role=role))
     return found
 
 
-def _calls(part: Part) -> list[str]:
-    """What a part asks for. Who answers does not ask in the same breath: no provider takes that."""
-    if _answers(part):
-        return []
-    return [block.id for block in part.blocks if isinstance(block, ToolCall)]
-
-
-def _answers(part: Part) -> list[str]:
-    return [block.call_id for block in part.blocks if isinstance(block, ToolResult)]
-
-
-def _kept(part: Part, answered: set[str]) -> list[Part]:
-    blocks = tuple(
-        block
-        for block in part.blocks
-        if not isinstance(block, ToolResult)
-        and not (isinstance(block, ToolCall) and block.id not in answered)
-    )
-    if len(blocks) == len(part.blocks):
-        return [part]
-    if not blocks:
-        return []
-    role = Role.USER if part.role is Role.TOOL else part.role
-    return [replace(part, blocks=blocks, role=role)]
-
-
-def _only_results(part: Part, mine: set[str], *, words: bool) -> Part:
-    blocks = tuple(
-        block
-        for block in part.blocks
-        if (block.call_id in mine if isinstance(block, ToolResult) else words)
-        and not isinstance(block, ToolCall)
-    )
-    return part if len(blocks) == len(part.blocks) else replace(part, blocks=blocks)
+def _stays(block: Block, paired: PairedPart) -> bool:
+    if isinstance(block, ToolCall):
+        return block.id in paired.calls
+    return block.call_id in paired.results if isinstance(block, ToolResult) else paired.words
 
 
 def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: bool) -> Composed:
@@ -166,3 +126,33 @@ def _glued(before: tuple[Block, ...], after: tuple[Block, ...], between: str) ->
     if isinstance(last, Text) and isinstance(first, Text):
         return (*before[:-1], Text(f"{last.text}{between}{first.text}"), *after[1:])
     return (*before, *after)
+
+
+def document_of(parts: Iterable[Part]) -> str:
+    return "".join(
+        part.heading + "".join(block.text for block in part.blocks if isinstance(block, Text))
+        for part in parts
+    )
+
+
+_CLOSE = "</reference"
+_DISARMED = "<\\reference"
+"""As long as what it stands for, so that escaping never costs a token."""
+
+
+def _frame(local_id: str) -> tuple[str, str]:
+    return f'<reference node="{local_id}">\n', "\n</reference>"
+
+
+def frame_tokens(local_id: str, estimator: Estimator) -> int:
+    return sum(estimator.of_text(side) + estimator.seam for side in _frame(local_id))
+
+
+def reference_blocks(local_id: str, content: Content) -> tuple[Block, ...]:
+    """A node's text, and its images as images; tool traffic is told as JSON, not repeated as such."""
+    before, after = _frame(local_id)
+    media = tuple(block for block in blocks_of(content) if isinstance(block, Image | Audio))
+    text = sent_text(content).replace(_CLOSE, _DISARMED)
+    if not media:
+        return (Text(before + text + after),)
+    return (Text(before + text), *media, Text(after))

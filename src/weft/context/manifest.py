@@ -14,7 +14,7 @@ from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Changes
 
 NO_LIMIT = 2**53 - 1
 """The budget where neither a limit nor a window is known: everything is kept."""
@@ -93,6 +93,30 @@ class Run:
     tokens: Sequence[int] | None = None
     """In the request; None: all of the size if it is there, else nothing."""
     position: int | None = None
+
+    @classmethod
+    def one(
+        cls,
+        kind: EntryKind,
+        name: str,
+        outcome: Outcome,
+        reason: str,
+        *,
+        size: int = 0,
+        tokens: int | None = None,
+        position: int | None = None,
+    ) -> "Run":
+        """A single candidate."""
+        cost = None if tokens is None else (tokens,)
+        return cls(
+            kind=kind,
+            outcome=outcome,
+            reason=reason,
+            ids=(name,),
+            sizes=(size,),
+            tokens=cost,
+            position=position,
+        )
 
     @property
     def count(self) -> int:
@@ -262,7 +286,7 @@ class Manifest:
 
     def diff(self, other: "Manifest") -> "Changes":
         """What would be otherwise with the other: "what would rollingWindow drop?"."""
-        from weft.context.manifest_diff import changes_between  # noqa: PLC0415 - it stands on this module
+        from weft.context.manifest_view import changes_between  # noqa: PLC0415 - it stands on this module
 
         return changes_between(self.pieces, other.pieces)
 

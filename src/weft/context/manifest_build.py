@@ -1,20 +1,31 @@
-"""The account of an assembly: what became of every level, source and addition."""
+"""The manifest of an assembly: a walk over the parts of every level, the sources, the items and the additions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
 
-from weft.context.assemble import INPUT, Plan
-from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part
+from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part, frame_tokens
+from weft.context.layers.blocks import ItemForm, render_item
+from weft.context.layers.envelope import Layer
+from weft.context.layers.items import LayerId
+from weft.context.layers.library import Costs, Given, Held, Preface
 from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
-from weft.context.reference import frame_tokens
-from weft.context.select import Candidate, ExtraSource, Reason
-from weft.context.system import Instruction
+from weft.context.request import INPUT, Layout, Placed, Plan
+from weft.context.rows import Candidate, ExtraSource, Reason
+from weft.context.settings import Placement
+from weft.tree.content import Content
 from weft.tree.json import JsonValue, camel
 from weft.tree.json_names import to_wire
+from weft.tree.message import Message
 
+COLLAPSED = "collapsed"
+"""The id of a row that replaces the oldest levels by their summaries."""
 _ONLY_NODES = "a document is made of its nodes alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"
 _NO_SYSTEM = "the document goes without its system context"
+_TOO_LARGE = "recent, and too large for the room"
+_OUTLINED = "over the library's share: {}, an intended change of the prefix"
+_REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"
 
 
 @dataclass(slots=True)
@@ -30,7 +41,7 @@ class RenderedSource:
 
 @dataclass(slots=True)
 class KeptLevel:
-    """One kept level: its parts in the order in which they stand."""
+    """One kept level: its parts in the order in which they are sent."""
 
     number: int
     row: Candidate
@@ -39,16 +50,35 @@ class KeptLevel:
     """Of its own content, as it is sent."""
     shortened: bool = False
     references: list[RenderedSource] = field(default_factory=list[RenderedSource])
+    preface: Preface | None = None
+    heading: int = 0
+    """Tokens of a heading between the preface and the words."""
+    content: Content | None = None
+    """What it says, with its preface."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether its words or its items had to be shortened."""
+        given = () if self.preface is None else self.preface.given
+        return self.shortened or any(each.shown is not None for each in given)
 
 
-def account_for(
-    plan: Plan,
-    levels: Sequence[KeptLevel],
-    composed: Composed | None,
-    marker: Part | None,
-    preface: Part | None = None,
-) -> list[Piece]:
-    return _Account(plan, composed, preface).pieces(levels, marker)
+class Rendered(NamedTuple):
+    """The kept levels, and the messages they became."""
+
+    levels: Sequence[KeptLevel]
+    composed: Composed | None
+    marker: Part | None
+    preface: Part | None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return () if self.composed is None else self.composed.messages
+
+
+def account_for(plan: Plan, rendered: Rendered, layers: Sequence[Layer] = ()) -> list[Piece]:
+    """What became of every candidate."""
+    return _Account(plan, rendered).pieces(layers)
 
 
 def settings_of(plan: Plan) -> dict[str, JsonValue]:
@@ -61,64 +91,89 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
     found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
     found["truncationStep"] = request.rules.step
     found["prefill"] = request.profile.prefill
+    if plan.layout is not None:
+        settings = request.settings
+        found |= {
+            "library": settings.library.value,
+            "changed": settings.changed.value,
+            "libraryShare": settings.library_share,
+        }
     return found
 
 
 class _Account:
-    def __init__(self, plan: Plan, composed: Composed | None, preface: Part | None = None) -> None:
+    def __init__(self, plan: Plan, rendered: Rendered) -> None:
         self.plan = plan
-        self.composed = composed
-        self.preface = preface
-        joined = () if composed is None else composed.joined
+        self.request = plan.request
+        self.rendered = rendered
+        self.levels = rendered.levels
+        self.composed = rendered.composed
+        self.estimator = plan.request.estimator
+        joined = () if self.composed is None else self.composed.joined
         self.by_level = {each.part.level: each for each in joined if each.part.level is not None}
         self.by_part = {id(each.part): each for each in joined}
+        self.costs = {
+            level.number: level.preface.costs(self.estimator, asked=level.row.tokens > 0)
+            for level in self.levels
+            if level.preface is not None
+        }
 
-    def pieces(self, levels: Sequence[KeptLevel], marker: Part | None) -> list[Piece]:
-        runs, gaps = _Runs(), self._gaps()
+    def pieces(self, layers: Sequence[Layer]) -> list[Piece]:
+        """In the order of the request: the system, the path, its sources and additions, the turn's items."""
+        layout = self.plan.layout
+        path = self._path()
+        pruned = list(self.plan.pruned)
+        found: list[Piece] = [*self.plan.system.pieces]
+        if layout is not None:
+            found += [*self._layers(layers, layout), *layout.system.standing.pieces, *self._library(layout)]
+            found += [*self._system_extras(layout), *_stripped(layout)]
+        found += [*pruned, *path] if self.request.folded else path
+        if layout is not None:
+            found += [*self._items(layout), *self._left_out_items(layout)]
+        found += [] if self.request.folded else pruned
+        return [*found, *self._after_document()]
+
+    def _path(self) -> list[Piece]:
+        runs, gaps = _Runs(self.request.offset), self._gaps()
         sources: list[Piece] = []
         added: list[Piece] = []
-        for level in levels:
-            while gaps and level.number > gaps[0].position:
-                runs.close(gaps.pop(0))
+        for level in self.levels:
+            while gaps and level.number > gaps[0][0]:
+                runs.close(gaps.pop(0)[1])
             entry = self._entry(level)
+            sources += [self._reference(each) for each in level.references]
+            if level.row.id == COLLAPSED:
+                reason = "stands for what was pruned"
+                runs.close(_added(level.row.local_id, entry[3], reason, tokens=entry[2]))
+                continue
             if level.row.instead is not None and entry[0] not in ABSENT:
                 added.append(self._stand_in(level, entry))
                 entry = Outcome.COLLAPSED, Reason.COLLAPSED.value, 0, level.row.instead.tokens
             runs.add(level, *entry)
-            sources += [self._reference(each) for each in level.references]
-        runs.close(*gaps)
-        sources += self._sources_left_out({level.number for level in levels})
-        return [*self.plan.system.pieces, *runs.pieces, *sources, *added, *self._additions(marker)]
+        runs.close(*(gap for _, gap in gaps))
+        sources += self._sources_left_out({level.number for level in self.levels})
+        return [*runs.pieces, *sources, *added, *self._additions()]
 
     def _stand_in(self, level: KeptLevel, entry: tuple[Outcome, str, int, int]) -> Run:
-        """The placeholder of a folded range: nobody wrote it, and the node in whose place it stands is folded."""
+        """The placeholder of a folded range: an addition, and the node in whose place it is counts as folded."""
         name = "" if level.row.instead is None else level.row.instead.group
         _, _, tokens, size = entry
-        return Run(
-            kind=EntryKind.MESSAGE,
-            outcome=Outcome.ADDED,
-            reason=f"stands for the folded range {name}",
-            ids=(name,),
-            sizes=(size,),
-            tokens=(tokens,),
-            position=level.number,
-        )
+        reason, position = f"stands for the folded range {name}", level.number + self.request.offset
+        return _added(name, size, reason, tokens=tokens, position=position)
 
-    def _sources_left_out(self, kept: set[int]) -> list[Piece]:
+    def _sources_left_out(self, kept: set[int]) -> Iterator[Piece]:
         """Sources that were known and are not there, each with its reason."""
-        plan = self.plan
-        found: list[Piece] = []
-        for number, beside in plan.beside.items():
+        for number, beside in self.plan.beside.items():
             for each in beside:
                 if each.left_out is not None or not each.tokens:
-                    found.append(_left_out(each, (each.left_out or Reason.EMPTY).value))
-                elif not plan.request.dialogue:
-                    found.append(_left_out(each, _ONLY_NODES))
+                    yield _source(each.local_id, (each.left_out or Reason.EMPTY).value, each.tokens)
+                elif not self.request.dialogue:
+                    yield _source(each.local_id, _ONLY_NODES, each.tokens)
                 elif number not in kept:
-                    found.append(_left_out(each, "its message is over the budget"))
-        if not plan.system.pieces:
-            found += [_left_out(each, _NO_SYSTEM) for each in plan.request.pending.instructions]
-        return found
+                    yield _source(each.local_id, "its message is over the budget", each.tokens)
+        if self.plan.layout is None and not self.plan.system.pieces:
+            for each in self.request.pending.instructions:
+                yield _source(each.local_id, _NO_SYSTEM, 0)
 
     def _entry(self, level: KeptLevel) -> tuple[Outcome, str, int, int]:
         """Outcome, reason, tokens in the request, tokens in full."""
@@ -131,10 +186,10 @@ class _Account:
         joined = self.by_level.get(level.number)
         if self.composed is not None and joined is None:
             return Outcome.DROPPED, Reason.UNPAIRED.value, 0, level.row.tokens
-        added = self._joint(joined) if self.composed is not None else self._boundary(level)
+        added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
         tokens, size = level.tokens + added, level.row.tokens + level.row.unpaired + added
         if level.shortened:
-            return Outcome.SHORTENED, "recent, and too large for the room", tokens, size
+            return Outcome.SHORTENED, _TOO_LARGE, tokens, size
         why = self._why(level.number)
         if level.row.unpaired:
             why = f"{why}, {_WITHOUT_HALVES}"
@@ -143,9 +198,9 @@ class _Account:
         return Outcome.KEPT, why, tokens, size
 
     def _boundary(self, level: KeptLevel) -> int:
-        said = self.plan.request.headings.get(level.row.id, "")
-        estimator = self.plan.request.estimator
-        return self.plan.prices.seam + (estimator.of_text(said) + estimator.seam if said else 0)
+        said = self.request.headings.get(level.row.id, "")
+        seam = self.estimator.seam
+        return self.plan.prices.seam + (self.estimator.of_text(said) + seam if said else 0)
 
     def _why(self, number: int) -> str:
         found = self.plan.fit
@@ -161,85 +216,166 @@ class _Account:
         """What a blank line and a heading add to a part."""
         if joined is None:
             return 0
-        estimator = self.plan.request.estimator
-        heading = estimator.of_text(joined.heading) + estimator.seam if joined.heading else 0
+        heading = self.estimator.of_text(joined.heading) + self.estimator.seam if joined.heading else 0
         return heading + (self.plan.prices.joint if joined.joint else 0)
 
     def _reference(self, each: RenderedSource) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
-        frame = frame_tokens(each.extra.local_id, self.plan.request.estimator)
+        frame = frame_tokens(each.extra.local_id, self.estimator)
         reason = f"{each.extra.role.value} source, before its message"
-        if each.shortened:
-            capped = self.plan.prices.capped(each.extra) < each.extra.tokens
-            reason = (
-                "over its share of the budget"
-                if capped
-                else "beside a recent node, and too large for the room"
-            )
-        return Run(
-            kind=EntryKind.SOURCE,
-            outcome=Outcome.SHORTENED if each.shortened else Outcome.KEPT,
-            reason=reason,
-            ids=(each.extra.local_id,),
-            sizes=(max(each.tokens, each.extra.tokens + frame) + added,),
-            tokens=(each.tokens + added,),
+        if each.shortened and self.plan.prices.capped(each.extra) < each.extra.tokens:
+            reason = "over its share of the budget"
+        elif each.shortened:
+            reason = "beside a recent node, and too large for the room"
+        return Run.one(
+            EntryKind.SOURCE,
+            each.extra.local_id,
+            Outcome.SHORTENED if each.shortened else Outcome.KEPT,
+            reason,
+            size=max(each.tokens, each.extra.tokens + frame) + added,
+            tokens=each.tokens + added,
         )
 
-    def _additions(self, marker: Part | None) -> list[Piece]:
-        of_text, found = self.plan.request.estimator.of_text, self.plan.fit
-        pieces: list[Piece] = []
+    def _additions(self) -> Iterator[Piece]:
+        of_text, found, marker = self.estimator.of_text, self.plan.fit, self.rendered.marker
         if marker is not None:
-            joined = self.by_part.get(id(marker))
-            tokens = (
-                found.marker_tokens
-                if not self.plan.request.dialogue
-                else of_text(found.marker) + self._joint(joined)
-            )
-            pieces.append(_added("marker", tokens, "stands for what was left out"))
-        if self.preface is not None:
-            tokens = of_text(self.plan.request.preface) + self._joint(self.by_part.get(id(self.preface)))
-            pieces.append(_added("loom context", tokens, "before the current turn"))
+            tokens = found.marker_tokens
+            if self.request.dialogue:
+                tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
+            yield _added("marker", tokens, "stands for what was left out")
+        if self.rendered.preface is not None:
+            tokens = of_text(self.request.preface) + self._joint(self.by_part.get(id(self.rendered.preface)))
+            yield _added("loom context", tokens, "before the current turn")
         if self.composed is not None and self.composed.opened:
-            pieces.append(_added("opening", of_text(OPENING), "a request starts with a user message"))
+            yield _added("opening", of_text(OPENING), "a request starts with a user message")
         if self.composed is not None and self.composed.closed:
-            pieces.append(_added("closing", of_text(CLOSING), "a request ends with a user message"))
-        return pieces
+            yield _added("closing", of_text(CLOSING), "a request ends with a user message")
 
-    def _gaps(self) -> list[Gap]:
-        found, sketch = self.plan.fit, self.plan.sketch
+    def _after_document(self) -> Iterator[Piece]:
+        """What a loom-aware agent is told after a document."""
+        of_text, request = self.estimator.of_text, self.request
+        if not request.dialogue and request.preface:
+            yield _added("loom context", of_text(f"\n\n{request.preface}"), "after the document")
+            if request.after:
+                tokens = sum(of_text(each.text) for each in request.after)
+                yield _added("run", tokens, "what was said and answered in this run")
+
+    def _gaps(self) -> list[tuple[int, Gap]]:
+        """The removed ranges, each with the level before which it is."""
+        found, sketch, folded = self.plan.fit, self.plan.sketch, self.request.folded
         spans = [(found.head, found.tail)]
         if found.anchor is not None:
             spans = [(found.head, found.anchor), (found.anchor + 1, found.tail)]
-        return [
-            Gap(
-                kind=EntryKind.NODE,
-                outcome=Outcome.DROPPED,
-                reason="over the budget",
-                position=start,
-                count=stop - start,
-                first=sketch.id_at(start),
-                last=sketch.id_at(stop - 1),
-                measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
+        gaps: list[tuple[int, Gap]] = []
+        for start, stop in spans:
+            # The row that replaces reduced levels is no level itself.
+            begin = start + 1 if folded and start == 0 else start
+            if begin < stop:
+                gap = Gap(
+                    kind=EntryKind.NODE,
+                    outcome=Outcome.DROPPED,
+                    reason="over the budget",
+                    position=begin + self.request.offset,
+                    count=stop - begin,
+                    first=sketch.id_at(start),
+                    last=sketch.id_at(stop - 1),
+                    measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
+                )
+                gaps.append((start, gap))
+        return gaps
+
+    def _layers(self, layers: Sequence[Layer], layout: Layout) -> Iterator[Piece]:
+        """A layer's own tokens are those that none of its members has."""
+        frames = {LayerId.LIBRARY: layout.system.heading}
+        for number, costs in self.costs.items():
+            layer = LayerId.TURN if number >= layout.turn else LayerId.HISTORY
+            frames[layer] = frames.get(layer, 0) + costs.frame
+        for layer in layers:
+            tokens = frames.get(layer.id, 0)
+            reason = f"{layer.label}: {'stable' if layer.stable else 'changes with every turn'}"
+            size = max(tokens, layer.tokens)
+            yield Run.one(EntryKind.LAYER, layer.id.value, Outcome.KEPT, reason, size=size, tokens=tokens)
+
+    def _library(self, layout: Layout) -> Iterator[Piece]:
+        for held, size in zip(layout.system.held, layout.system.sizes, strict=True):
+            full = size
+            if held.form is not ItemForm.FULL:
+                full = self._size(replace(held, form=ItemForm.FULL).render())
+            outcome, reason = _library_reason(held)
+            yield _item(held.id, outcome, reason, size, full)
+
+    def _size(self, text: str) -> int:
+        return self.estimator.of_text(text) + self.plan.prices.joint
+
+    def _system_extras(self, layout: Layout) -> Iterator[Piece]:
+        system = layout.system
+        if system.descriptions:
+            yield _system("tool descriptions", self._size(system.descriptions), "fixed for the agent's life")
+        if system.memory:
+            yield _system("memory block", self._size(system.memory), "after the library, not cached")
+        if system.summary:
+            yield _added("summary", self._size(system.summary), "stands for the turns before the strip")
+
+    def _items(self, layout: Layout) -> Iterator[Piece]:
+        for level in self.levels:
+            if level.preface is not None:
+                yield from self._preface(level.number, level.preface, self.costs[level.number], layout)
+
+    def _preface(self, number: int, preface: Preface, costs: Costs, layout: Layout) -> Iterator[Piece]:
+        if preface.tools:
+            names = ", ".join(each.name for each in self.request.tool_outputs)
+            yield _item(names, Outcome.KEPT, "tool outputs, in this turn only", costs.tools, costs.tools)
+        if preface.loom:
+            yield _system("loom context", costs.loom, "before the turn's items")
+        where = "given above" if preface.inline else "in the library"
+        for each, tokens in zip(preface.references, costs.references, strict=True):
+            full = max(tokens, self._size(render_item(each.item, revision=each.revision)))
+            yield _item(each.item.id, Outcome.REFERENCED, where, tokens, full)
+        for each, tokens in zip(preface.given, costs.given, strict=True):
+            full = self._size(replace(each, form=ItemForm.FULL, shown=None).render())
+            outcome, reason = _given_reason(each, new=number >= layout.turn)
+            yield _item(each.item.id, outcome, reason, tokens, full)
+        if preface.images:
+            reason = "of the active note, in this turn only"
+            yield _item("images", Outcome.KEPT, reason, costs.images, costs.images)
+
+    def _left_out_items(self, layout: Layout) -> Iterator[Piece]:
+        """Items that are nowhere in the request."""
+        there = {each.id for each in layout.system.held}
+        there |= {each.item.id for level in self.levels if level.preface for each in level.preface.given}
+        gone = {each.item.id: each for each in layout.placed if each.item.id not in there}
+        for each in gone.values():
+            yield _item(
+                each.item.id, Outcome.DROPPED, self._why_gone(each), 0, self._size(render_item(each.item))
             )
-            for start, stop in spans
-            if start < stop
-        ]
+
+    def _why_gone(self, each: Placed) -> str:
+        if each.left_out:
+            return f"its turn is left out: {each.left_out}"
+        if each.item.images:
+            return "bears images, and is never promoted"
+        inline = self.request.settings.library is Placement.INLINE
+        return "its message was cut" if inline else "its turn is left out"
 
 
 class _Runs:
     """Entries gathered into runs of one outcome and one reason."""
 
-    def __init__(self) -> None:
+    def __init__(self, offset: int) -> None:
         self.pieces: list[Piece] = []
+        self._offset = offset
         self._open: list[tuple[KeptLevel, int, int]] = []
         self._key: tuple[Outcome, str] | None = None
 
     def add(self, level: KeptLevel, outcome: Outcome, reason: str, tokens: int, size: int) -> None:
         last = self._open[-1][0].number if self._open else -1
-        if (outcome, reason) != self._key or level.number != last + 1 or level.row.id == INPUT:
+        alone = level.row.id == INPUT or level.preface is not None
+        if (outcome, reason) != self._key or level.number != last + 1 or alone:
             self.close()
         self._key = (outcome, reason)
         self._open.append((level, tokens, size))
+        if alone:
+            self.close()
 
     def close(self, *after: Piece) -> None:
         """End the run that is open, and put pieces behind it."""
@@ -254,19 +390,65 @@ class _Runs:
                     ids=[level.row.local_id for level, _, _ in self._open],
                     sizes=[size for _, _, size in self._open],
                     tokens=[tokens for _, tokens, _ in self._open],
-                    position=None if pending else first.number,
+                    position=None if pending else first.number + self._offset,
                 )
             )
         self.pieces += after
         self._open, self._key = [], None
 
 
-def _left_out(source: ExtraSource | Instruction, reason: str) -> Run:
-    size = source.tokens if isinstance(source, ExtraSource) else 0
-    return Run(
-        kind=EntryKind.SOURCE, outcome=Outcome.DROPPED, reason=reason, ids=(source.local_id,), sizes=(size,)
+def _stripped(layout: Layout) -> Iterator[Piece]:
+    rows = layout.stripped
+    if rows:
+        yield Gap(
+            kind=EntryKind.NODE,
+            outcome=Outcome.COLLAPSED,
+            reason="told by the summary",
+            position=0,
+            count=layout.offset,
+            first=rows[0].local_id,
+            last=rows[-1].local_id,
+            measure=rows[-1].ruler,
+        )
+
+
+def _library_reason(held: Held) -> tuple[Outcome, str]:
+    if held.form is not ItemForm.FULL:
+        return Outcome.SHORTENED, _OUTLINED.format(held.form.value)
+    if held.changed:
+        return Outcome.KEPT, _REFRESHED
+    if held.revision > 1:
+        return Outcome.KEPT, f"in the library, revision {held.revision}"
+    return Outcome.KEPT, "in the library, pinned" if held.pinned else "in the library"
+
+
+def _given_reason(given: Given, *, new: bool) -> tuple[Outcome, str]:
+    if given.shown is not None:
+        return Outcome.SHORTENED, "too large for the room"
+    if given.form is not ItemForm.FULL:
+        return Outcome.SHORTENED, _OUTLINED.format(given.form.value)
+    if given.again:
+        return Outcome.KEPT, given.again
+    if given.revision > 1:
+        return Outcome.KEPT, f"its content changed: revision {given.revision}, in full"
+    return Outcome.KEPT, "new on this path" if new else "in the message that introduced it"
+
+
+def _item(name: str, outcome: Outcome, reason: str, tokens: int, size: int) -> Run:
+    return Run.one(EntryKind.ITEM, name, outcome, reason, size=size, tokens=tokens)
+
+
+def _system(name: str, tokens: int, reason: str) -> Run:
+    return Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, reason, size=tokens)
+
+
+def _source(name: str, reason: str, size: int) -> Run:
+    return Run.one(EntryKind.SOURCE, name, Outcome.DROPPED, reason, size=size)
+
+
+def _added(
+    name: str, size: int, reason: str, *, tokens: int | None = None, position: int | None = None
+) -> Run:
+    return Run.one(
+        EntryKind.MESSAGE, name, Outcome.ADDED, reason, size=size, tokens=tokens, position=position
     )
-
-
-def _added(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=EntryKind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))

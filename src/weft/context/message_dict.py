@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
-from weft.context.fit import water_level
-from weft.context.marker import JOINT
-from weft.context.shorten import least_tokens, shorten_text
-from weft.context.tokens import Estimator
+from weft.context.shorten import least_tokens, shorten_texts
+from weft.context.tokens import JOINT, Estimator
 from weft.errors import InvalidInputError
 
 PlainMessage: TypeAlias = Mapping[str, object]
@@ -47,7 +45,7 @@ class Measurer(NamedTuple):
             )
         of_text = self.estimator.of_text
         tokens = sum(of_text(text) for _, text in _slots(message)) + self.fixed(message)
-        calls, results = tuple(_calls(message)), tuple(_results(message))
+        calls, results = tuple(calls_of(message)), tuple(results_of(message))
         if role == "function":
             # The old shape has no ids: a result belongs to whatever stands before it.
             results = results or ("",)
@@ -103,18 +101,10 @@ class Measurer(NamedTuple):
 
     def shortened(self, message: PlainMessage, most: int) -> PlainMessage:
         """A copy whose longest texts are brought down to what there is room for."""
-        texts = dict(_slots(message))
-        sizes = {number: self.estimator.of_text(text) for number, text in enumerate(texts.values())}
-        least = least_tokens(self.estimator)
-        floors = {number: min(least, size) for number, size in sizes.items()}
-        level = water_level(sizes, floors, most - self.fixed(message))
-        found = message
-        for number, (place, text) in enumerate(texts.items()):
-            if sizes[number] > max(level, floors[number]):
-                found = _with_text(
-                    found, place, shorten_text(text, max(level, floors[number]), self.estimator)
-                )
-        return found
+        shorter = shorten_texts(dict(_slots(message)), most - self.fixed(message), self.estimator)
+        for place, text in shorter.items():
+            message = _with_text(message, place, text)
+        return message
 
 
 def _kind(block: PlainMessage) -> str:
@@ -171,7 +161,8 @@ def _replaced(value: object, place: Place, text: str) -> object:
     return fields
 
 
-def _calls(message: PlainMessage) -> Iterator[str]:
+def calls_of(message: PlainMessage) -> Iterator[str]:
+    """The ids of the tools' calls that a message makes."""
     for call in _blocks(message.get("tool_calls")):
         if isinstance(call, Mapping):
             yield str(cast("PlainMessage", call).get("id"))
@@ -182,7 +173,8 @@ def _calls(message: PlainMessage) -> Iterator[str]:
             yield str(cast("PlainMessage", block).get("id"))
 
 
-def _results(message: PlainMessage) -> Iterator[str]:
+def results_of(message: PlainMessage) -> Iterator[str]:
+    """The ids of the calls that a message answers."""
     if message.get("role") == "tool":
         yield str(message.get("tool_call_id"))
     for block in _blocks(message.get("content")):
@@ -195,7 +187,7 @@ def carries_result(message: PlainMessage) -> bool:
     if message.get("role") in {"tool", "function"}:
         return True
     # Words alone, which most messages are, answer nothing.
-    return not isinstance(message.get("content"), str) and any(True for _ in _results(message))
+    return not isinstance(message.get("content"), str) and any(True for _ in results_of(message))
 
 
 def speaker_of(message: PlainMessage) -> str:

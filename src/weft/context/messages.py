@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from weft.context.checks import checked_count, checked_share
-from weft.context.fit import Fit, Room, Rules, fit, head_reach
-from weft.context.limits import system_over
-from weft.context.marker import JOINT, Marker
+from weft.context.checks import checked_count, checked_share, system_over
+from weft.context.fit import Fit, Marker, Room, Rules, Strategy, fit, head_reach
 from weft.context.message_dict import (
     SYSTEM_ROLES,
     Measurer,
@@ -20,14 +18,13 @@ from weft.context.message_dict import (
     speaker_of,
 )
 from weft.context.message_index import Ledger, as_list
-from weft.context.strategy import Strategy
-from weft.context.tokens import DEFAULT, EstimatorLike, estimator_of
+from weft.context.tokens import DEFAULT, JOINT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.tree.measure import MEDIA_TOKENS
 
 if TYPE_CHECKING:
     from weft.context.manifest import Manifest
-    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Changes
 
 _MARKER = "[{levels} messages left out here]"
 _OPENING = "…"

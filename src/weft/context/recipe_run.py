@@ -5,16 +5,24 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from weft.context.collapsed_groups import GroupReader
-from weft.context.filters.base import FilterContext
+from weft.context.filters.base import FilterContext, Registry
 from weft.context.filters.pipeline import Filtered, run_filters, run_filters_async
-from weft.context.filters.registry import Registry
 from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.js_compat import json_units
 from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipe import Component, ComponentKind, Recipe
-from weft.context.record_streams import RecordReader, RecordScope, as_messages, read_stream
-from weft.context.time_slices import RecordSession, SessionSegment, Slice, slice_of, wider
+from weft.context.record_streams import (
+    RecordReader,
+    RecordScope,
+    RecordSession,
+    SessionSegment,
+    Slice,
+    as_messages,
+    read_stream,
+    slice_of,
+    wider,
+)
 from weft.tree.json import JsonValue
 
 

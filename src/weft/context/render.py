@@ -5,29 +5,53 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from weft.context.assemble import INPUT, Plan, plan_context
-from weft.context.buffer import document_of
-from weft.context.dialogue import Composed, Part, compose, pair_up
-from weft.context.manifest import Facts, Gap, Manifest
-from weft.context.manifest_build import KeptLevel, RenderedSource, account_for, settings_of
-from weft.context.reference import frame_tokens, reference_blocks
+from weft.context.assemble import plan_context
+from weft.context.dialogue import (
+    Composed,
+    Part,
+    compose,
+    document_of,
+    frame_tokens,
+    pair_up,
+    reference_blocks,
+)
+from weft.context.layers.envelope import Envelope
+from weft.context.manifest import Facts, Gap, Manifest, Outcome
+from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
+from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, ExtraSource
-from weft.context.sizes import shortened_content, tokens_of_content
-from weft.context.tokens import Estimator
+from weft.context.rows import Candidate, ExtraSource, shortened_content, tokens_of_content
+from weft.context.tokens import JOINT, Estimator
 from weft.context.tool_pairs import without_unpaired
 from weft.errors import InvalidInputError
-from weft.tree.content import Block, Content, Text, blocks_of, spoken_text
+from weft.tree.content import (
+    Block,
+    Content,
+    Mixed,
+    Text,
+    ToolCall,
+    ToolResult,
+    blocks_of,
+    spoken_text,
+)
 from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+
+_WORDS = Text("…")
+"""A placeholder for words that were not read: pairing and merging do not depend on them."""
+
+
+def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
+    """Plan and render at once, where all contents are at hand."""
+    return write_context(plan_context(request), lambda _: contents)
 
 
 def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> AssembledContext:
     """The request that was planned, within its budget for certain. `read` gets the contents of `plan.wanted`.
 
-    An exact count of the whole may pass that of its parts by more than the seams allow for,
-    if only with words made for it: then a little less is planned.
+    An exact count of the whole may pass that of its parts by more than the seams allow for:
+    then a little less is planned.
     """
     found = render_context(plan, read(plan))
     while plan.request.estimator.seam:
@@ -39,9 +63,10 @@ def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> 
     return found
 
 
-def measured(context: AssembledContext, estimator: Estimator) -> int:
+def measured(context: AssembledContext | Envelope, estimator: Estimator) -> int:
     """What a request costs as it is sent."""
-    texts = [context.system, context.document or ""]
+    further = context.memory_block if isinstance(context, Envelope) else context.document
+    texts = [context.system, further or ""]
     tokens = sum(estimator.of_text(text) for text in texts if text)
     blocks = (block for message in context.messages for block in message.blocks)
     return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
@@ -49,34 +74,62 @@ def measured(context: AssembledContext, estimator: Estimator) -> int:
 
 def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
     """Write the request that was planned. `contents` has every id of `plan.wanted`."""
-    rendering = _Rendering(plan, contents)
-    levels = rendering.levels()
-    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
-    preface = put_before_turn(plan, levels)
-    composed = compose_levels(plan, levels, marker) if plan.request.dialogue else None
-    messages = () if composed is None else composed.messages
-    document = document_of(_in_order(plan, levels, marker)) if composed is None else None
+    rendered = render_levels(plan, contents)
+    request, messages, document = plan.request, rendered.messages, None
+    if rendered.composed is None:
+        document = document_of(_in_order(plan, rendered.levels, rendered.marker))
+        if request.preface:
+            # A loom-aware agent is a chat model: all that it is told of the tree follows the document.
+            text = JOINT.join(filter(None, [document, request.preface]))
+            document, messages = None, (Message(Role.USER, (Text(text),)), *request.after)
     digest = digest_of(plan.system.text, document, messages)
-    facts = Facts(budget=plan.request.budget, settings=settings_of(plan), hash=digest)
-    pieces = account_for(plan, levels, composed, marker, preface)
-    manifest = Manifest(facts, pieces)
+    facts = Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
+    manifest = Manifest(facts, account_for(plan, rendered))
     return AssembledContext(
         system=plan.system.text,
         messages=messages,
         document=document,
         manifest=manifest,
         tokens=manifest.tokens,
-        budget=plan.request.budget,
+        budget=request.budget,
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
-        removed_tokens=sum(piece.size for piece in pieces if isinstance(piece, Gap)),
-        shortened=tuple(_shortened(levels)),
-        estimator=plan.request.estimator,
+        removed_tokens=sum(
+            piece.size
+            for piece in manifest.pieces
+            if isinstance(piece, Gap) and piece.outcome is Outcome.DROPPED
+        ),
+        shortened=shortened_ids(rendered.levels),
+        estimator=request.estimator,
     )
 
 
-def put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
-    """What is told at the end stands right before the words of this turn, or behind a model's last ones."""
+def tells_all(plan: Plan) -> bool:
+    """Whether the plan knows every size: what is shortened has to be written to be counted."""
+    if plan.fit.shortened:
+        return False
+    capped = plan.prices.capped
+    return not any(capped(extra) < extra.tokens for level in plan.kept for extra, _ in plan.allowed(level)[0])
+
+
+def planned_manifest(plan: Plan) -> Manifest:
+    """The manifest that the request would have, where no text has to be read for it."""
+    facts = Facts(budget=plan.request.budget, settings=settings_of(plan))
+    return Manifest(facts, account_for(plan, render_levels(plan, None)))
+
+
+def render_levels(plan: Plan, contents: Mapping[str, Content] | None) -> Rendered:
+    """Every kept level as it is sent, and the messages they become; without contents, with placeholders."""
+    level_of = _planned_level if contents is None else _Rendering(plan, contents).level
+    levels = [level_of(plan, number) for number in plan.kept]
+    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
+    preface = _put_before_turn(plan, levels)
+    composed = _composed(plan, levels, marker) if plan.request.dialogue else None
+    return Rendered(levels, composed, marker, preface)
+
+
+def _put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
+    """The preface is right before the words of this turn, or after a model's last ones."""
     if not plan.request.preface or not plan.request.dialogue or not levels:
         return None
     preface = Part(Role.USER, (Text(plan.request.preface),))
@@ -84,8 +137,7 @@ def put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
     while start and (levels[start - 1].row.role == "user" or not levels[start - 1].parts):
         start -= 1
     if start == 0:
-        # Where the path is one person's alone, only their last words are this turn's, or those that brought
-        # something along.
+        # Where one person wrote the whole path, only the last words are this turn's, or those with items.
         places = (index for index, level in enumerate(levels) if level.number == plan.request.turn_at)
         start = next(places, len(levels) - 1)
     if start < len(levels):
@@ -108,21 +160,10 @@ class _Rendering:
         self.contents = contents
         self.estimator: Estimator = plan.request.estimator
 
-    def levels(self) -> list[KeptLevel]:
-        return [self._level(number) for number in self.plan.kept]
-
-    def _content(self, name: str) -> Content:
-        if name == INPUT:
-            return Text(self.plan.request.pending.text)
-        try:
-            return self.contents[name]
-        except KeyError:
-            raise InvalidInputError(f"the content of node {name} was not given") from None
-
-    def _level(self, number: int) -> KeptLevel:
-        plan, row = self.plan, self.plan.rows.at(number)
-        level = KeptLevel(number, row)
-        own = row.tokens
+    def level(self, plan: Plan, number: int) -> KeptLevel:
+        row = plan.rows.at(number)
+        level = KeptLevel(number, row, preface=plan.prefaces.get(number))
+        own = row.tokens + row.before
         if number in plan.beside or number in plan.fit.shortened:
             extras, own = plan.allowed(number)
             for extra, most in extras:
@@ -132,7 +173,9 @@ class _Rendering:
         return level
 
     def _refer(self, level: KeptLevel, extra: ExtraSource, most: int) -> None:
-        content, shortened = self._fitted(self._content(extra.id), extra.tokens, most)
+        content, shortened = self._fitted(
+            shown_content_of(self.plan.request, extra.id, self.contents), extra.tokens, most
+        )
         tokens = tokens_of_content(content, self.estimator) if shortened else extra.tokens
         part = Part(Role.USER, reference_blocks(extra.local_id, content))
         frame = frame_tokens(extra.local_id, self.estimator)
@@ -140,27 +183,105 @@ class _Rendering:
         level.references.append(RenderedSource(extra, part, tokens + frame, shortened))
 
     def _say(self, level: KeptLevel, row: Candidate, most: int) -> None:
-        content = self._content(row.id)
+        content = shown_content_of(self.plan.request, row.id, self.contents)
         if not self.plan.request.dialogue:
             content = Text(spoken_text(content))
         elif row.tools is not None:
             content = without_unpaired(content, row.tools)
-        content, level.shortened = self._fitted(content, row.tokens, most)
-        level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
         heading = self.plan.request.headings.get(row.id, "")
+        if level.preface is not None:
+            content = self._with_preface(level, content, most, heading)
+            heading = ""
+        else:
+            content, level.shortened = self._fitted(content, row.tokens, most)
+            level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
+        level.content = content
         level.parts.append(
             Part(speaker_of(row), _spoken(blocks_of(content)), row.author, level.number, heading)
         )
 
+    def _with_preface(self, level: KeptLevel, content: Content, most: int, heading: str) -> Content:
+        """A level's words behind its items, both within their room."""
+        row, preface, asked = level.row, level.preface, level.row.tokens > 0
+        level.tokens = row.tokens
+        if preface is not None and level.number in self.plan.fit.shortened:
+            room = most - preface.floor(self.estimator, asked=asked)
+            if row.tokens and row.tokens > room:
+                content, level.shortened = shortened_content(content, room, self.estimator), True
+                level.tokens = tokens_of_content(content, self.estimator)
+            preface = preface.fitted(most - level.tokens, self.estimator, asked=asked)
+        if heading:
+            # It belongs to the words, and so follows all that comes before them.
+            content = _headed(content, heading)
+            level.heading = self.estimator.of_text(heading) + self.estimator.seam
+        level.preface = preface
+        return content if preface is None else preface.before(content)
+
     def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
         if size <= most:
             return content, False
-        # A document is gone on from where it ends.
+        # A document is continued from its end.
         ending = not self.plan.request.dialogue
         return shortened_content(content, most, self.estimator, ending=ending), True
 
 
-def compose_levels(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:
+def content_of(request: ContextRequest, name: str, contents: Mapping[str, Content]) -> Content:
+    """The content of a row as it is, of a node or of what is no node yet."""
+    if name in request.own:
+        return request.own[name]
+    if name == INPUT:
+        return Text(request.pending.text)
+    try:
+        return contents[name]
+    except KeyError:
+        raise InvalidInputError(f"the content of node {name} was not given") from None
+
+
+def shown_content_of(request: ContextRequest, name: str, contents: Mapping[str, Content]) -> Content:
+    """The content of a row as it is sent."""
+    content = content_of(request, name, contents)
+    if request.shown is None or name == INPUT or name in request.own:
+        return content
+    return request.shown(content)
+
+
+def _headed(content: Content, heading: str) -> Content:
+    first, *rest = blocks_of(content)
+    if not isinstance(first, Text):
+        return Mixed((Text(heading), first, *rest))
+    first = Text(heading + first.text)
+    return Mixed((first, *rest)) if rest else first
+
+
+def _planned_level(plan: Plan, number: int) -> KeptLevel:
+    """A level as planning knows it."""
+    extras, own = plan.allowed(number)
+    row = plan.rows.at(number)
+    said = number not in plan.reasons
+    level = KeptLevel(number, row, tokens=own, shortened=own < row.tokens and said)
+    for extra, tokens in extras:
+        frame = frame_tokens(extra.local_id, plan.request.estimator)
+        part = Part(Role.USER, (_WORDS,))
+        level.parts.append(part)
+        level.references.append(RenderedSource(extra, part, tokens + frame, tokens < extra.tokens))
+    if said:
+        heading = plan.request.headings.get(row.id, "")
+        level.parts.append(Part(speaker_of(row), _planned_blocks(row), row.author, number, heading))
+    return level
+
+
+def _planned_blocks(row: Candidate) -> tuple[Block, ...]:
+    """What pairing and merging look at."""
+    tools = row.tools
+    if tools is None or not (tools.calls or tools.results):
+        return (_WORDS,)
+    if tools.content is not None:
+        return tools.content.blocks
+    calls = tuple(ToolCall(id=call, name="", arguments=None) for call in tools.calls)
+    return (*calls, *(ToolResult(call_id=call, content="") for call in tools.results))
+
+
+def _composed(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:
     """The messages that the parts of these levels become."""
     request = plan.request
     parts = pair_up(_in_order(plan, levels, marker))
@@ -175,11 +296,15 @@ def speaker_of(row: Candidate) -> Role:
     return Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
 
 
+def shortened_ids(levels: Sequence[KeptLevel]) -> tuple[str, ...]:
+    """Ids of what had to be shortened, references too; levels with items last."""
+    return (*_shortened(levels), *(level.row.local_id for level in levels if level.cut and level.preface))
+
+
 def _shortened(levels: Iterable[KeptLevel]) -> Iterator[str]:
-    """Ids of what had to give way for others, references too."""
     for level in levels:
         yield from (each.extra.local_id for each in level.references if each.shortened)
-        if level.shortened:
+        if level.shortened and not level.preface:
             yield level.row.local_id
 
 

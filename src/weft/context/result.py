@@ -1,16 +1,29 @@
-"""What an assembly gives: the request, and the account of it."""
+"""What an assembly gives: the request and its manifest, also as plain messages."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from weft.context.js_compat import compact_json
+from weft.context.layers.envelope import Envelope, Layer, Segment
+from weft.context.layers.items import LayerId
 from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.manifest_diff import Changes
+from weft.context.manifest_view import Changes
 from weft.context.tokens import DEFAULT, Estimator
-from weft.tree.json import JsonObject
+from weft.tree.content import (
+    Block,
+    Content,
+    Mixed,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    blocks_of,
+    content_to_wire,
+)
+from weft.tree.content import plain_text as text_of
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
-
-if TYPE_CHECKING:
-    from weft.context.layers.envelope import Layer
+from weft.tree.node import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -34,17 +47,13 @@ class AssembledContext:
     warnings: tuple[str, ...] = ()
     """What could not be read of what its turns brought along."""
     estimator: Estimator = DEFAULT
-    laid_out: "tuple[Layer, ...]" = ()
+    laid_out: tuple[Layer, ...] = ()
     """The layers that it was made of, where it was made in layers."""
 
     @property
-    def layers(self) -> "tuple[Layer, ...]":
-        """L1 to L5. Where nothing had to be laid out they are what stands in their places."""
-        from weft.context.layers.layered_context import (  # noqa: PLC0415 - few who assemble look at layers
-            layers_in,
-        )
-
-        return self.laid_out or layers_in(self)
+    def layers(self) -> tuple[Layer, ...]:
+        """L1 to L5. Where nothing had to be laid out, what is in their places."""
+        return self.laid_out or _layers_in(self)
 
     def __repr__(self) -> str:
         cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
@@ -73,3 +82,79 @@ class AssembledContext:
             "warnings": list(self.warnings),
             "manifest": self.manifest.to_wire(),
         }
+
+
+def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
+    """What is in each layer's place: nothing was attached, and a document is all history."""
+    messages = context.messages
+    spoken = bool(messages) and messages[-1].role is Role.USER
+    history = messages[:-1] if spoken else messages
+    segments = {
+        LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
+        LayerId.HISTORY: [
+            Segment(str(index), message.text, True, {"role": message.role.value})
+            for index, message in enumerate(history)
+        ],
+        LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if spoken else [],
+    }
+    if context.document is not None:
+        segments[LayerId.HISTORY] = [Segment("document", context.document, stable=True)]
+    of_text = context.estimator.of_text
+    return tuple(
+        Layer(name, tuple(found), sum(of_text(each.content) for each in found))
+        for name in LayerId
+        for found in [segments.get(name, [])]
+    )
+
+
+def plain_messages_of(role: Role, content: Content) -> Iterator[JsonObject]:
+    """What a node says: one message, and one more for each tool's result in it.
+
+    Thinking stays where it was thought. Words alone are a string; with media they are parts.
+    """
+    blocks = blocks_of(content)
+    said = [block for block in blocks if not isinstance(block, ToolCall | ToolResult | Thinking)]
+    calls = [_call(block) for block in blocks if isinstance(block, ToolCall)]
+    if said or calls:
+        speaker = Role.ASSISTANT if calls else Role.USER if role is Role.TOOL else role
+        message: dict[str, JsonValue] = {"role": speaker.value, "content": _words(said)}
+        yield {**message, "tool_calls": calls} if calls else message
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            yield {"role": Role.TOOL.value, "tool_call_id": block.call_id, "content": text_of(block)}
+
+
+def _words(blocks: Sequence[Block]) -> JsonValue:
+    if not blocks:
+        return None
+    if all(isinstance(block, Text) for block in blocks):
+        return "".join(block.text for block in blocks if isinstance(block, Text))
+    return [content_to_wire(block) for block in blocks]
+
+
+def _call(block: ToolCall) -> JsonObject:
+    function = {"name": block.name, "arguments": compact_json(block.arguments)}
+    return {"id": block.id, "type": "function", "function": function}
+
+
+def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
+    """An assembled context: its system text, then its messages; a document is one message."""
+    if context.system:
+        yield {"role": Role.SYSTEM.value, "content": context.system}
+    if context.document is not None:
+        yield {"role": Role.USER.value, "content": context.document}
+    yield from _said(context.messages)
+
+
+def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:
+    """A request in layers: the system message, what stands beside it, then the messages."""
+    for text in (envelope.system, envelope.memory_block):
+        if text:
+            yield {"role": Role.SYSTEM.value, "content": text}
+    yield from _said(envelope.messages)
+
+
+def _said(messages: Iterable[Message]) -> Iterator[JsonObject]:
+    for message in messages:
+        blocks = message.blocks
+        yield from plain_messages_of(message.role, blocks[0] if len(blocks) == 1 else Mixed(blocks))

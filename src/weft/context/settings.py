@@ -1,30 +1,21 @@
-"""What people may prefer about contexts, at three levels: the grove's, the tree's and the call's."""
+"""Settings of contexts and their layers, at three levels: the grove's, the tree's and the call's."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 from weft.context.checks import checked_words
-from weft.context.layers.settings import LAYER_FIELDS
-from weft.context.strategy import Strategy
+from weft.context.fit import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.json import JsonValue, camel, snake
 from weft.tree.tree import Mode
 
-__all__ = [
-    "Instructions",
-    "LoomLayout",
-    "Preferences",
-    "Strategy",
-    "check_names",
-    "input_budget",
-    "read_preferences",
-    "resolve_preferences",
-]
-
 DIALOGUE_MARKER = "[{levels} earlier messages, about {tokens} tokens, left out: {first} to {last}]"
 BUFFER_MARKER = "\n[…]\n"
 _AUTO_STEP = 0.25
+_LIFETIMES = ("5m", "1h")
 
 
 class Instructions(StrEnum):
@@ -43,6 +34,24 @@ class LoomLayout(StrEnum):
     """Nothing that changes above the nodes; memory and counts in the tail, so that the prefix stays."""
 
 
+class Placement(StrEnum):
+    """Where items of earlier turns are."""
+
+    SYSTEM = "system"
+    """All together in the system message: the library."""
+    INLINE = "inline"
+    """Each in the message that introduced it, so that nothing ever moves."""
+
+
+class Changed(StrEnum):
+    """What becomes of an item whose content has changed."""
+
+    REFRESH = "refresh"
+    """The current content at the old place."""
+    APPEND = "append"
+    """The old content stays; the new one is a revision at the end."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
     """The settings of a context. `None` leaves it to the mode or to the provider."""
@@ -53,7 +62,7 @@ class Preferences:
     truncation_step: float | None = None
     """Share of the window by which a cut moves; 0 cuts exactly; None: 0.25 where a prefix cache helps."""
     truncation_marker: str | None = None
-    """Empty for none. `{levels}`, `{tokens}`, `{first}` and `{last}` say what follows from the cut."""
+    """Empty for none. `{levels}`, `{tokens}`, `{first}` and `{last}` describe the cut."""
     instructions: Instructions = Instructions.PATH
     name_authors: bool = False
     merge_share: float = 0.25
@@ -67,7 +76,7 @@ class Preferences:
         return _AUTO_STEP if prefix_cache else 0.0
 
     def marker(self, mode: Mode) -> str:
-        """The marker's template. rollingWindow has one only if somebody asked for it."""
+        """The marker's template. rollingWindow has one only if it is set."""
         if self.truncation_marker is not None:
             return self.truncation_marker
         if self.truncation_strategy is not Strategy.TRUNCATE_MIDDLE:
@@ -75,56 +84,21 @@ class Preferences:
         return BUFFER_MARKER if mode is Mode.BUFFER else DIALOGUE_MARKER
 
 
-_FIELDS = {field.name for field in fields(Preferences)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerSettings:
+    """The settings of a request's layers."""
 
-
-def check_names(values: Mapping[str, JsonValue]) -> None:
-    """Refuse what is no preference: somebody who sets one wants it to count."""
-    for key in values:
-        if snake(key) not in _FIELDS | LAYER_FIELDS:
-            known = ", ".join(sorted(map(camel, _FIELDS | LAYER_FIELDS)))
-            raise InvalidInputError(f"there is no preference {key!r}", hint=f"there are {known}")
-
-
-def resolve_preferences(*levels: Mapping[str, JsonValue]) -> Preferences:
-    """The grove's settings, overridden by the tree's, and those by the call's."""
-    found = Preferences()
-    for level in levels:
-        found = replace(found, **read_preferences(level))
-    return found
-
-
-def read_preferences(values: Mapping[str, JsonValue], *, path: str = "preferences") -> dict[str, object]:
-    """The settings of a context among a level's, each checked; what belongs to others is left alone."""
-    return {
-        name: _read(name, value, f"{path}.{camel(name)}")
-        for name, value in ((snake(key), value) for key, value in values.items())
-        if name in _FIELDS
-    }
-
-
-def _read(name: str, value: JsonValue, path: str) -> object:
-    match name:
-        case "truncation_strategy":
-            return _choice(Strategy, value, path)
-        case "instructions":
-            return _choice(Instructions, value, path)
-        case "loom_layout":
-            return _choice(LoomLayout, value, path)
-        case "minimum_recent_nodes" | "token_buffer":
-            return _count(value, path)
-        case "truncation_step":
-            return None if value == "auto" or value is None else _share(value, path, ", or auto")
-        case "merge_share":
-            return _share(value, path)
-        case "truncation_marker":
-            return None if value is None or value == "auto" else _text(value, path)
-        case "name_authors":
-            if not isinstance(value, bool):
-                raise InvalidInputError(f"{path} must be true or false, got {value!r}")
-            return value
-        case _:
-            return _text(value, path)
+    library: Placement = Placement.SYSTEM
+    changed: Changed = Changed.REFRESH
+    library_share: float = 0.5
+    """The share of the budget over which the library is compacted."""
+    strip_turns: int | None = None
+    """History as a strip: how many turns stay as they were, after a summary of the rest. None: all of them."""
+    user_memory: str | None = None
+    """The title or id of the document that every request begins with, after the system context."""
+    cache_lifetime: str | None = None
+    """How long a provider keeps what it cached, where it can be told: `5m` or `1h`. Gemini is then asked for
+    a cache of its own for what is stable."""
 
 
 def _choice(kind: type[StrEnum], value: JsonValue, path: str) -> StrEnum:
@@ -142,14 +116,106 @@ def _count(value: JsonValue, path: str) -> int:
     return value
 
 
+def _count_if_given(value: JsonValue, path: str) -> int | None:
+    return None if value is None else _count(value, path)
+
+
 def _share(value: JsonValue, path: str, otherwise: str = "") -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInputError(f"{path} must be between 0 and 1{otherwise}, got {value!r}")
     return float(value)
 
 
-def _text(value: JsonValue, path: str) -> str:
+def _step(value: JsonValue, path: str) -> float | None:
+    return None if value == "auto" or value is None else _share(value, path, ", or auto")
+
+
+def _marker(value: JsonValue, path: str) -> str | None:
+    return None if value is None or value == "auto" else checked_words(path, value)
+
+
+def _flag(value: JsonValue, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{path} must be true or false, got {value!r}")
+    return value
+
+
+def _words(value: JsonValue, path: str) -> str:
     return checked_words(path, value)
+
+
+def _lifetime(value: JsonValue, path: str) -> JsonValue:
+    if value is not None and value not in _LIFETIMES:
+        raise InvalidInputError(f"{path} is {value!r}", hint=f"use one of {', '.join(_LIFETIMES)}")
+    return value
+
+
+def _title(value: JsonValue, path: str) -> JsonValue:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InvalidInputError(f"{path} must be a string, got {value!r}")
+    return value
+
+
+_READERS: Mapping[str, Callable[[JsonValue, str], object]] = {
+    "truncation_strategy": partial(_choice, Strategy),
+    "minimum_recent_nodes": _count,
+    "token_buffer": _count,
+    "truncation_step": _step,
+    "truncation_marker": _marker,
+    "instructions": partial(_choice, Instructions),
+    "name_authors": _flag,
+    "merge_share": _share,
+    "estimator": _words,
+    "loom_layout": partial(_choice, LoomLayout),
+    "library": partial(_choice, Placement),
+    "changed": partial(_choice, Changed),
+    "library_share": _share,
+    "strip_turns": _count_if_given,
+    "user_memory": _title,
+    "cache_lifetime": _lifetime,
+}
+
+
+def check_names(values: Mapping[str, JsonValue]) -> None:
+    """Refuse names that are no preference."""
+    for key in values:
+        if snake(key) not in _READERS:
+            known = ", ".join(sorted(map(camel, _READERS)))
+            raise InvalidInputError(f"there is no preference {key!r}", hint=f"there are {known}")
+
+
+def resolve_preferences(*levels: Mapping[str, JsonValue]) -> Preferences:
+    """The grove's settings, overridden by the tree's, and those by the call's."""
+    found = Preferences()
+    for level in levels:
+        found = replace(found, **read_preferences(level))
+    return found
+
+
+def resolve_layer_settings(*levels: Mapping[str, JsonValue]) -> LayerSettings:
+    """The same for the settings of layers."""
+    found = LayerSettings()
+    for level in levels:
+        found = replace(found, **read_layer_settings(level))
+    return found
+
+
+def read_preferences(values: Mapping[str, JsonValue], *, path: str = "preferences") -> dict[str, Any]:
+    """The settings of a context among a level's, each checked; other settings are ignored."""
+    return _read(Preferences, values, path)
+
+
+def read_layer_settings(values: Mapping[str, JsonValue], *, path: str = "preferences") -> dict[str, Any]:
+    """The same for the settings of layers."""
+    return _read(LayerSettings, values, path)
+
+
+def _read(
+    kind: type[Preferences | LayerSettings], values: Mapping[str, JsonValue], path: str
+) -> dict[str, Any]:
+    own = {field.name for field in fields(kind)}
+    named = ((snake(key), value) for key, value in values.items())
+    return {name: _READERS[name](value, f"{path}.{camel(name)}") for name, value in named if name in own}
 
 
 def input_budget(

@@ -1,6 +1,12 @@
 """Make one text smaller than it wants to be, always at the same places."""
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+from weft.context.fit import water_level
 from weft.context.tokens import Estimator
+
+Place = TypeVar("Place")
 
 CUT = "\n[…]\n"
 ELLIPSIS = "…"
@@ -75,3 +81,18 @@ def _one_end(text: str, most: int, estimator: Estimator, *, ending: bool) -> str
         if estimator.of_text(found) <= most:
             return found
     return ELLIPSIS
+
+
+def shorten_texts(
+    texts: Mapping[Place, str], most: int, estimator: Estimator, *, ending: bool = False
+) -> dict[Place, str]:
+    """The longest texts, each brought down to a common size, so that all together take at most so many tokens."""
+    sizes = dict(enumerate(map(estimator.of_text, texts.values())))
+    least = least_tokens(estimator)
+    floors = {index: min(least, size) for index, size in sizes.items()}
+    level = water_level(sizes, floors, most)
+    return {
+        place: shorten_text(text, max(level, floors[index]), estimator, ending=ending)
+        for index, (place, text) in enumerate(texts.items())
+        if sizes[index] > max(level, floors[index])
+    }

@@ -1,14 +1,14 @@
-"""The system context: who the model is, what the tree wants, what was asked along the way."""
+"""The system context: the agent's prompt, the tree's, instructions on the path, and the blocks of L1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.context.limits import system_over
+from weft.context.checks import system_over
+from weft.context.layers.blocks import clean, leave_open
 from weft.context.manifest import EntryKind, Outcome, Piece, Run
-from weft.context.marker import JOINT
-from weft.context.select import Reason
+from weft.context.rows import Reason
 from weft.context.settings import Instructions
-from weft.context.tokens import Estimator
+from weft.context.tokens import JOINT, Estimator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,36 +44,43 @@ class SystemContext:
     text: str
     tokens: int
     pieces: tuple[Piece, ...]
+    segments: tuple[tuple[str, str], ...] = ()
+    """Names and texts, in order."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Tokens of each, with the blank line before it."""
 
 
 def build_system(
     parts: SystemParts, wanted: Instructions, estimator: Estimator, *, budget: int
 ) -> SystemContext:
-    """Trim, skip what is empty, join by a blank line; never cut, so too much of it is an error."""
-    joint, texts = estimator.joint, list[str]()
+    """Normalise white space, skip empty parts, join by a blank line; never cut, so too much of it is an error."""
+    segments: list[tuple[str, str]] = []
     sizes: list[tuple[str, int]] = []
     pieces: list[Piece] = []
 
     def take(name: str, text: str) -> int:
-        size = estimator.of_text(text.strip()) + (joint if texts else 0)
-        texts.append(text.strip())
+        size = estimator.of_text(text) + (estimator.joint if segments else 0)
+        segments.append((name, text))
         sizes.append((name, size))
         return size
 
-    for name, text in (("agent", parts.agent), ("tree", parts.tree)):
-        if text.strip():
+    for name, given in (("agent", parts.agent), ("tree", parts.tree)):
+        if text := clean(given).strip():
             pieces.append(_kept(name, take(name, text), "system context is never cut"))
     newest = _newest_edge(parts.instructions) if wanted is Instructions.LAST else None
     for each in parts.instructions:
+        text = clean(each.text).strip()
         used = _counts(each) and (newest is None or each.own or each.edge == newest)
-        size = take(f"[{each.local_id}]", each.text) if used else estimator.of_text(each.text.strip())
-        pieces.append(_source(each, size, used))
-    if parts.memory.strip():
-        pieces.append(_kept("memory", take("memory", parts.memory), "operational memory is never cut"))
+        size = take(f"[{each.local_id}]", text) if used else estimator.of_text(text)
+        outcome = Outcome.KEPT if used else Outcome.DROPPED
+        pieces.append(Run.one(EntryKind.SOURCE, each.local_id, outcome, _reason(each, used=used), size=size))
+    if memory := clean(parts.memory).strip():
+        pieces.append(_kept("memory", take("memory", memory), "operational memory is never cut"))
     total = sum(size for _, size in sizes)
     if total > budget:
         raise system_over(total, budget, sizes)
-    return SystemContext(JOINT.join(texts), total, tuple(pieces))
+    text = JOINT.join(text for _, text in segments)
+    return SystemContext(text, total, tuple(pieces), tuple(segments), tuple(sizes))
 
 
 def _counts(each: Instruction) -> bool:
@@ -86,24 +93,59 @@ def _newest_edge(instructions: Sequence[Instruction]) -> str | None:
 
 
 def _kept(name: str, size: int, reason: str) -> Run:
-    return Run(kind=EntryKind.SYSTEM, outcome=Outcome.KEPT, reason=reason, ids=(name,), sizes=(size,))
+    return Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, reason, size=size)
 
 
-def _source(each: Instruction, size: int, used: bool) -> Run:  # noqa: FBT001 - said where it is called
+def _reason(each: Instruction, *, used: bool) -> str:
     if used:
-        reason = "instruction: part of the system context, a new one changes the prefix"
-    elif each.left_out is not None:
-        reason = each.left_out.value
-    else:
-        reason = (
-            Reason.EMPTY.value
-            if not each.text.strip()
-            else "an older instruction, and only the last is wanted"
-        )
-    return Run(
-        kind=EntryKind.SOURCE,
-        outcome=Outcome.KEPT if used else Outcome.DROPPED,
-        reason=reason,
-        ids=(each.local_id,),
-        sizes=(size,),
-    )
+        return "instruction: part of the system context, a new one changes the prefix"
+    if each.left_out is not None:
+        return each.left_out.value
+    if not each.text.strip():
+        return Reason.EMPTY.value
+    return "an older instruction, and only the last is wanted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What follows the system context in L1. None, or nothing but space, leaves a block out."""
+
+    memory: str | None = None
+    """The user's own document."""
+    project_prompt: str | None = None
+    project_context: str | None = None
+    """None also while it is still being read."""
+    addendum: str | None = None
+    """A loom-aware agent's."""
+
+
+def standing_layer(
+    parts: SystemParts, standing: Standing, wanted: Instructions, estimator: Estimator, *, budget: int
+) -> SystemContext:
+    """The system context, then the user's memory, the project's blocks, and the addendum."""
+    system = build_system(parts, wanted, estimator, budget=budget)
+    segments, sizes, pieces = list(system.segments), list(system.sizes), list(system.pieces)
+    for name, text in standing_blocks(standing):
+        size = estimator.of_text(text) + (estimator.joint if segments else 0)
+        segments.append((name, text))
+        sizes.append((name, size))
+        pieces.append(Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, "part of every turn", size=size))
+    text = JOINT.join(text for _, text in segments)
+    total = sum(size for _, size in sizes)
+    return SystemContext(text, total, tuple(pieces), tuple(segments), tuple(sizes))
+
+
+def standing_blocks(standing: Standing) -> list[tuple[str, str]]:
+    """What follows the system context: names and texts, in order; what is absent is not among them."""
+    found = [
+        ("memory", _tagged("user_memory", standing.memory)),
+        ("project_system_prompt", _tagged("project_system_prompt", standing.project_prompt)),
+        ("project_context", _tagged("project_context", standing.project_context)),
+        ("addendum", clean(standing.addendum or "").strip()),
+    ]
+    return [(name, text) for name, text in found if text]
+
+
+def _tagged(name: str, text: str | None) -> str:
+    text = clean(text or "").strip()
+    return f"<{name}>\n{leave_open(text, name)}\n</{name}>" if text else ""

@@ -6,21 +6,38 @@ sent must not take room from what will, nor count as recent.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from weft.context.select import Candidate, PathOutline, Reason, ToolTraffic, bound_of, left_out_of
-from weft.context.sizes import least_of_content, tokens_of_content
+from weft.context.rows import (
+    Candidate,
+    PathOutline,
+    Reason,
+    ToolTraffic,
+    bound_of,
+    least_of_content,
+    left_out_of,
+    tokens_of_content,
+)
 from weft.context.tokens import Estimator
-from weft.tree.content import Content, Mixed, ToolCall, ToolResult, blocks_of, is_blank
+from weft.tree.content import Block, Content, Mixed, ToolCall, ToolResult, blocks_of, is_blank
+
+_NO_TOOLS = ToolTraffic((), ())
+
+
+def tools_in(blocks: Iterable[Block]) -> ToolTraffic:
+    """The calls and results among blocks. Results come with no calls: no provider takes both in one message."""
+    found = list(blocks)
+    results = tuple(block.call_id for block in found if isinstance(block, ToolResult))
+    calls = tuple(block.id for block in found if isinstance(block, ToolCall))
+    return ToolTraffic(() if results else calls, results)
 
 
 def tools_of(content: Content) -> ToolTraffic | None:
-    """The tool traffic of one node. Who answers does not ask in the same breath: no provider takes that."""
+    """The tool traffic of one node, where it has any."""
     blocks = blocks_of(content)
-    results = tuple(block.call_id for block in blocks if isinstance(block, ToolResult))
-    calls = tuple(block.id for block in blocks if isinstance(block, ToolCall))
-    if not calls and not results:
+    if not any(isinstance(block, ToolCall | ToolResult) for block in blocks):
         return None
-    return ToolTraffic(() if results else calls, results, content if isinstance(content, Mixed) else None)
+    return tools_in(blocks)._replace(content=content if isinstance(content, Mixed) else None)
 
 
 def without_unpaired(content: Content, tools: ToolTraffic) -> Content:
@@ -57,40 +74,61 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
         return list(rows)
     first, second = rows[:apart], rows[apart:]
     reasons = [*left_out_of(first, bound_of(first)), *left_out_of(second, bound_of(second))]
-    live = [
-        (index, row.tools)
-        for index, row in enumerate(rows)
-        if row.tools is not None and reasons[index] is None
-    ]
+    live = [index for index, row in enumerate(rows) if row.tools is not None and reasons[index] is None]
+    traffic = [rows[index].tools or _NO_TOOLS for index in live]
+    answered = answers_in(traffic)
+    results = {(place, call) for (_, call), place in answered.items()}
     found = list(rows)
-    for index, tools in _pairs(live):
-        found[index] = _sent(rows[index], tools, estimator)
+    for place, (index, tools) in enumerate(zip(live, traffic, strict=True)):
+        paired = tools._replace(
+            calls=tuple(call for call in tools.calls if (place, call) in answered),
+            results=tuple(call for call in tools.results if (place, call) in results),
+        )
+        found[index] = _sent(rows[index], paired, estimator)
     return found
 
 
-def _pairs(live: Iterable[tuple[int, ToolTraffic]]) -> list[tuple[int, ToolTraffic]]:
-    """Each level's traffic without what has no other half. Of two results for one call the newer stands."""
-    known = list(live)
+def answers_in(traffic: Iterable[ToolTraffic]) -> dict[tuple[int, str], int]:
+    """(place of the call, its id) → place of its result. A result answers the last call of its id before it.
+
+    Of two results for one call the newer counts: providers refuse a second one.
+    """
     made: dict[str, int] = {}
     answered: dict[tuple[int, str], int] = {}
-    for index, tools in known:
-        for call in tools.results:
-            if call in made:
-                answered[made[call], call] = index
-        made.update((call, index) for call in tools.calls)
-    results: dict[int, set[str]] = {}
-    for (_, call), index in answered.items():
-        results.setdefault(index, set()).add(call)
-    return [
-        (
-            index,
-            tools._replace(
-                calls=tuple(call for call in tools.calls if (index, call) in answered),
-                results=tuple(call for call in tools.results if call in results.get(index, ())),
-            ),
-        )
-        for index, tools in known
-    ]
+    for index, tools in enumerate(traffic):
+        answered |= {(made[call], call): index for call in tools.results if call in made}
+        made |= dict.fromkeys(tools.calls, index)
+    return answered
+
+
+class PairedPart(NamedTuple):
+    """What is sent of one message: these calls and results; its own words, unless another part has them."""
+
+    place: int
+    calls: frozenset[str] = frozenset()
+    results: frozenset[str] = frozenset()
+    words: bool = True
+
+
+def in_pairs(traffic: Sequence[ToolTraffic]) -> list[PairedPart]:
+    """Every message in its order, each result right after its call; a half without its other half is not sent.
+
+    A message may answer several others: its own words follow the last of them.
+    """
+    answers: dict[int, dict[int, set[str]]] = {}
+    for (maker, call), index in answers_in(traffic).items():
+        answers.setdefault(maker, {}).setdefault(index, set()).add(call)
+    moved = {index: maker for maker in sorted(answers) for index in answers[maker]}
+    found: list[PairedPart] = []
+    for index in range(len(traffic)):
+        if index not in moved:
+            mine = answers.get(index, {})
+            found.append(PairedPart(index, calls=frozenset[str]().union(*mine.values())))
+            found += [
+                PairedPart(answer, results=frozenset(mine[answer]), words=moved[answer] == index)
+                for answer in sorted(mine)
+            ]
+    return found
 
 
 def _sent(row: Candidate, tools: ToolTraffic, estimator: Estimator) -> Candidate:

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from weft.provenance.report import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
-    from weft.runtime.contexts.assembler import Contexts
-    from weft.runtime.contexts.layers import Layers
+    from weft.runtime.contexts.layers import Contexts, Layers
     from weft.runtime.contexts.turn_tools import TurnTools
     from weft.runtime.coordination.idempotency import Idempotency
     from weft.runtime.coordination.jobs import JobBoard
@@ -156,7 +155,7 @@ class Grove:
     @property
     def contexts(self) -> "Contexts":
         """What models would see."""
-        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
+        from weft.runtime.contexts.layers import (  # noqa: PLC0415 - the engine is loaded by who asks it
             Contexts,
         )
 
@@ -342,7 +341,7 @@ class Grove:
 
     def remember(self, text: str) -> DocumentHandle:
         """Append a line to the user's memory, which begins every request in layers."""
-        from weft.runtime.contexts.user_memory import Remember  # noqa: PLC0415 - few calls remember
+        from weft.runtime.contexts.system_blocks import Remember  # noqa: PLC0415 - few calls remember
 
         return DocumentHandle(self, self.perform(Remember(text=text)))
 

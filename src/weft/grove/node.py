@@ -20,8 +20,8 @@ from weft.tree.content import Content
 from weft.tree.edge import Edge, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Metadata, Node, Role, Status
-from weft.tree.path import Path
 from weft.tree.progress import Progress
+from weft.tree.tree import Path
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope

@@ -19,7 +19,7 @@ from mcp_types import (
 )
 
 from weft.commands.reply import tree_drawn
-from weft.context.agent_view.node_headings import absolute_heading, escape_look_alikes
+from weft.context.agent_view.loom_block import absolute_heading, escape_look_alikes
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.grove.grove import Grove
 from weft.ids import is_ulid

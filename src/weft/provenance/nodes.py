@@ -30,7 +30,7 @@ from weft.tree.content import Content, is_blank, kind_of
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import default_tokens, measure_content
 from weft.tree.node import Role
-from weft.tree.path import jump_depth
+from weft.tree.tree import jump_depth
 
 CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 

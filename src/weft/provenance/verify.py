@@ -249,8 +249,11 @@ class _Check:
                 findings.missing("node", str(key), "the node")
             lookup.learn(rows)
             attached = self._rows(tree, rows, around)
-            bodies.update(item.sha256 for items in attached.items.values() for item in items)
-            bodies.update(response.sha256 for response in attached.responses.values())
+            for row in rows:
+                bodies.update(item.sha256 for item in attached.items.get(row.key, ()))
+                choice = attached.choices.get(row.key)
+                if choice is not None and choice.response in attached.responses:
+                    bodies.add(attached.responses[choice.response].sha256)
             check_stamps_of(session, findings, tree, {row.ulid: row.hash for row in rows})
             done += len(some)
             if progress is not None:

@@ -259,7 +259,7 @@ class IncomingBlob:
                 os.fsync(self._file.fileno())
                 self._file.close()
                 self._temporary.replace(self._path)
-                _sync_folder(self._path.parent)
+                sync_folder(self._path.parent)
         except BaseException:
             self.drop()
             raise
@@ -281,7 +281,8 @@ class IncomingBlob:
             ) from error
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Make a rename in the folder durable."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)

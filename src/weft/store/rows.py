@@ -11,8 +11,7 @@ from weft.tree.content import Content, Text, content_from_wire, content_to_wire
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import Measure
 from weft.tree.node import Role, Status
-from weft.tree.path import jump_depth
-from weft.tree.tree import Mode
+from weft.tree.tree import Mode, jump_depth
 
 EDGE_TYPES = (EdgeType.CONTINUATION, EdgeType.ANNOTATION)
 SOURCE_ROLES = (SourceRole.PRIMARY, SourceRole.CONTEXT, SourceRole.INSTRUCTION)

@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.action_trace import Action
-from weft.context.agent_view.addendum import addendum
 from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import LoomPlace, loom_context
-from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, StashedText, memory_block
-from weft.context.agent_view.node_headings import HeadingFacts
-from weft.context.assemble import Pending, Profile
-from weft.context.layers.request import LayeredRequest
+from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace, addendum, loom_context
+from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText, memory_block
 from weft.context.manifest import EntryKind, Manifest, Outcome
-from weft.context.select import Reason
+from weft.context.request import Pending, Profile
+from weft.context.rows import Reason
 from weft.context.settings import LoomLayout, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import DEFAULT
@@ -70,7 +66,7 @@ def loom_of(story, *, now=NOW, **changes):
 def sent(story, loom, budget=PLENTY, **options):
     options.setdefault("system", SystemParts(agent="You are Muse."))
     request = story.request(budget, **options)
-    return render_loom(plan_loomaware(LayeredRequest(context=request), loom), story.contents)
+    return render_loom(plan_loomaware(request, loom), story.contents)
 
 
 def whole_text(context):
@@ -348,7 +344,7 @@ def test_the_budget_holds_whatever_is_said(turns, budget, layout, mode, running)
 
 def test_a_request_is_made_of_values_and_changes_none():
     story = talk(4, 3)
-    request = LayeredRequest(context=story.request(PLENTY, system=SystemParts(agent="You are Muse.")))
+    request = story.request(PLENTY, system=SystemParts(agent="You are Muse."))
     kept = replace(request)
     loom_request(request, loom_of(story, exchanges=EXCHANGES))
     assert request == kept

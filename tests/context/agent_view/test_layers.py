@@ -9,21 +9,18 @@ from tests.context.agent_view.test_assembly import EXCHANGES, PLENTY, loom_of, t
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.agent_context import loom_envelope, render_loom
+from weft.context.agent_view.agent_context import render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.loom_block import loom_context
+from weft.context.agent_view.loom_block import addendum, loom_context
 from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, memory_block
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.controls import ANTHROPIC, cache_controls
-from weft.context.layers.items import active_note, note, with_images
+from weft.context.layers.cache import ANTHROPIC, cache_controls
+from weft.context.layers.items import LayerId, active_note, note, with_images
 from weft.context.layers.library import Attached
-from weft.context.layers.names import LayerId
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, Placement
-from weft.context.layers.system_blocks import Standing
+from weft.context.layers.render import render_layers
 from weft.context.manifest import EntryKind, Outcome
-from weft.context.system import SystemParts
+from weft.context.settings import Changed, LayerSettings, Placement
+from weft.context.system import Standing, SystemParts
 from weft.context.tokens import DEFAULT
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.agent import COLLABORATOR
@@ -38,8 +35,8 @@ MEMORY = MemoryContents(pins=(PinnedNode(node="a7x2", text="Yes."),))
 
 def asked(story, attached, budget=PLENTY, *, settings=PLAIN, outputs=(), **options):
     options.setdefault("system", SystemParts(agent="You are Muse."))
-    return LayeredRequest(
-        context=story.request(budget, **options),
+    return replace(
+        story.request(budget, **options),
         attached=[Attached(level, item) for level, item in attached],
         standing=Standing(memory="plays the piano"),
         tool_outputs=outputs,
@@ -49,7 +46,7 @@ def asked(story, attached, budget=PLENTY, *, settings=PLAIN, outputs=(), **optio
 
 def laid_out(story, loom, attached, budget=PLENTY, **options):
     found = plan_loomaware(asked(story, attached, budget, **options), loom)
-    return loom_envelope(found, story.contents)
+    return render_layers(found, story.contents)
 
 
 @covers(
@@ -172,7 +169,7 @@ def test_a_document_has_no_layers():
     story.say("Once.")
     found = plan_loomaware(asked(story, [], mode=Mode.BUFFER), loom_of(story))
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
-        loom_envelope(found, story.contents)
+        render_layers(found, story.contents)
     assert render_loom(found, story.contents).messages
 
 
@@ -205,7 +202,7 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
         )
     except ContextLimitError:
         return
-    envelope = loom_envelope(found, story.contents)
+    envelope = render_layers(found, story.contents)
     context = render_loom(found, story.contents)
     said = whole_text(context)
     assert envelope.tokens == context.tokens <= budget

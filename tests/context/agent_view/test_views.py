@@ -9,29 +9,35 @@ from hypothesis import strategies as st
 from tests.context.stories import PICTURE
 from tests.covers import covers
 
-from weft.context.agent_view.action_trace import Action, compressed, recent_actions, trace_lines
-from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.loom_block import LoomPlace, Presence, loom_context, tail_block
+from weft.context.agent_view.loom_block import (
+    HeadingFacts,
+    LoomPlace,
+    Presence,
+    absolute_heading,
+    addendum,
+    ago,
+    escape_content,
+    escape_look_alikes,
+    heading,
+    loom_context,
+    marked_prose,
+    strip_headings,
+    tail_block,
+)
 from weft.context.agent_view.memory_block import (
+    Action,
     MemoryContents,
     PinnedDocument,
     PinnedNode,
     PinnedResult,
     Showing,
     StashedText,
+    compressed,
     memory_block,
     memory_view,
+    recent_actions,
+    trace_lines,
 )
-from weft.context.agent_view.node_headings import (
-    HeadingFacts,
-    absolute_heading,
-    ago,
-    escape_content,
-    escape_look_alikes,
-    heading,
-    strip_headings,
-)
-from weft.context.agent_view.prose import marked_prose
 from weft.tree.agent import ALL_PERMISSIONS, Permission
 from weft.tree.content import Mixed, Text
 from weft.tree.tree import Mode

@@ -51,6 +51,17 @@ def test_what_was_fitted_is_repaired_within_the_limit(messages, limit, strategy)
         assert gone <= step.given
 
 
+def test_of_two_results_for_one_call_the_newest_counts():
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    }
+    results = [{"role": "tool", "tool_call_id": "c1", "content": text} for text in ("old", "new")]
+    asked = {"role": "user", "content": "Look."}
+    assert repaired([asked, call, *results]) == [asked, call, results[1]]
+
+
 @covers("filter.repair-last")
 @given(chats())
 def test_repair_makes_any_list_acceptable(messages):

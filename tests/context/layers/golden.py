@@ -8,12 +8,10 @@ from pathlib import Path
 from tests.context.layers.talks import Talk
 
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.controls import ANTHROPIC, cache_controls
+from weft.context.layers.cache import ANTHROPIC, cache_controls, record_payload
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import active_note, document, node, note, query, selection, url, with_images
-from weft.context.layers.recorder import record_payload
-from weft.context.layers.system_blocks import Standing
-from weft.context.system import Instruction, SystemParts
+from weft.context.system import Instruction, Standing, SystemParts
 from weft.tree.content import Image, ToolCall, ToolResult
 
 FOLDER = Path(__file__).parents[2] / "data" / "layers"

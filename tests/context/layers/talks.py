@@ -4,18 +4,16 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from weft.context.assemble import Profile
 from weft.context.layers.conversation import (
     Conversation,
     ConversationTurn,
     PromptContextRequest,
     assemble_turn,
 )
-from weft.context.layers.items import note, selection, url
-from weft.context.layers.names import LayerId
-from weft.context.layers.settings import resolve_layer_settings
-from weft.context.select import Reason
-from weft.context.settings import resolve_preferences
+from weft.context.layers.items import LayerId, note, selection, url
+from weft.context.request import Profile
+from weft.context.rows import Reason
+from weft.context.settings import resolve_layer_settings, resolve_preferences
 from weft.context.system import SystemParts
 
 ROOMY = 100_000

@@ -10,9 +10,19 @@ from hypothesis import strategies as st
 from tests.context.layers.talks import Talk, in_full, library, referenced
 from tests.covers import covers
 
-from weft.context.layers.blocks import BLOCKS, ItemForm, ToolOutput, block_of, render_item, render_tools
-from weft.context.layers.escapes import attribute, clean, one_line
+from weft.context.layers.blocks import (
+    BLOCKS,
+    ItemForm,
+    ToolOutput,
+    attribute,
+    block_of,
+    clean,
+    one_line,
+    render_item,
+    render_tools,
+)
 from weft.context.layers.items import (
+    ELEMENTS,
     ContextItem,
     active_note,
     document,
@@ -24,7 +34,6 @@ from weft.context.layers.items import (
     url,
     with_images,
 )
-from weft.context.layers.names import ELEMENTS
 from weft.errors import InvalidInputError
 from weft.tree.content import Image
 from weft.tree.item import Item

@@ -7,14 +7,22 @@ import pytest
 from tests.context.layers.talks import Talk
 from tests.covers import covers
 
-from weft.context.layers.controls import ANTHROPIC, GEMINI, NONE, OPENAI, cache_controls, cache_profile
+from weft.context.layers.cache import (
+    ANTHROPIC,
+    GEMINI,
+    NONE,
+    OPENAI,
+    Trigger,
+    cache_controls,
+    cache_profile,
+    expected_triggers,
+    predict,
+    record_payload,
+    watch,
+)
 from weft.context.layers.conversation import ConversationTurn
 from weft.context.layers.items import note
-from weft.context.layers.monitor import Trigger, expected_triggers, watch
-from weft.context.layers.prediction import predict
-from weft.context.layers.recorder import record_payload
-from weft.context.layers.system_blocks import Standing
-from weft.context.system import Instruction, SystemParts
+from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import InvalidInputError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 

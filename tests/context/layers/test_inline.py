@@ -8,8 +8,8 @@ from tests.covers import covers
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import active_note, note, url
-from weft.context.layers.request import Strip
-from weft.context.select import Reason
+from weft.context.request import Strip
+from weft.context.rows import Reason
 from weft.tree.content import Image
 
 SPEC = note("spec.md", "Build a piano.")

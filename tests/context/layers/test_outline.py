@@ -2,7 +2,7 @@
 
 from tests.covers import covers
 
-from weft.context.layers.outline import outline_of
+from weft.context.layers.blocks import outline_of
 
 
 @covers("library.outline")

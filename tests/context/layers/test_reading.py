@@ -6,16 +6,14 @@ import pytest
 from tests.context.layers.talks import library
 from tests.context.stories import Story
 
-from weft.context.assemble import ContextRequest, Pending, Profile
 from weft.context.fit import SkippedRange
 from weft.context.layers.items import note
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import plan_layers
 from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import resolve_layer_settings
-from weft.context.select import PathOutline
-from weft.context.settings import resolve_preferences
+from weft.context.request import ContextRequest, Pending, Profile
+from weft.context.rows import PathOutline
+from weft.context.settings import resolve_layer_settings, resolve_preferences
 from weft.tree.tree import Mode
 
 LEVELS = 600
@@ -67,13 +65,13 @@ def test_layers_over_both_ends_are_the_layers_over_the_whole(placement, step, st
         profile=Profile(prefix_cache=True),
         pending=Pending(text="And now?"),
     )
-    whole = LayeredRequest(
-        context=context,
+    whole = replace(
+        context,
         attached=attached,
         items=[note("n0.md", "0 " * 60), note("n590.md", "590 " * 60), note("new.md", "new")],
         settings=resolve_layer_settings({"library": placement}),
     )
-    parts = replace(whole, context=replace(context, outline=both_ends(story, context, 320)))
+    parts = replace(whole, outline=both_ends(story, context, 320))
     planned = plan_layers(parts)
     assert len(planned.wanted) < 320
     found = render_layers(planned, {name: story.contents[name] for name in planned.wanted})

@@ -1,15 +1,21 @@
 """What holds for every conversation, placement and budget."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.context.layers.talks import Talk, attachments, in_full, library, referenced, scripts
+from tests.context.stories import stories
 from tests.covers import covers
 
-from weft.context.layers.names import LayerId
+from weft.context.layers.items import LayerId
+from weft.context.layers.render import assemble_layers
 from weft.context.layers.stored import load_envelope, store_envelope
 from weft.context.manifest import Outcome
-from weft.errors import ContextLimitError
+from weft.context.render import assemble
+from weft.context.system import SystemParts
+from weft.errors import ContextLimitError, WeftError
 
 placements = st.sampled_from(["system", "inline"])
 changes = st.sampled_from(["refresh", "append"])
@@ -127,13 +133,28 @@ def test_tokens_of_a_manifest_add_up_and_nothing_absent_costs(script, placement)
 
 
 def test_a_text_in_buffer_mode_has_no_layers():
-    from weft.context.assemble import ContextRequest
     from weft.context.layers.plan import plan_layers
-    from weft.context.layers.request import LayeredRequest
-    from weft.context.select import PathOutline
+    from weft.context.request import ContextRequest
+    from weft.context.rows import PathOutline
     from weft.errors import InvalidInputError
     from weft.tree.tree import Mode
 
     request = ContextRequest(mode=Mode.BUFFER, outline=PathOutline(tail=()), budget=10)
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
-        plan_layers(LayeredRequest(context=request))
+        plan_layers(request)
+
+
+@given(stories(), st.integers(0, 2_000), st.sampled_from(["", "You are\r\ncareful.  \nAlways.", "Be brief."]))
+def test_where_nothing_is_laid_out_layers_send_what_the_plain_path_sends(story, budget, prompt):
+    request = story.request(budget, system=SystemParts(agent=prompt, tree="In a tree.\r\n"))
+    try:
+        plain = assemble(request, story.contents)
+    except WeftError as error:
+        with pytest.raises(type(error), match=re.escape(error.message)):
+            assemble_layers(request, story.contents)
+        return
+    envelope = assemble_layers(request, story.contents)
+    assert envelope.system == plain.system
+    assert envelope.messages == plain.messages
+    assert envelope.tokens == plain.tokens
+    assert "\r" not in plain.system

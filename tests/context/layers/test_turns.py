@@ -8,7 +8,6 @@ import pytest
 from tests.context.layers.talks import Talk, in_full, library, outcomes, reasons, referenced, text_of
 from tests.covers import covers
 
-from weft.context.assemble import ContextRequest, Pending
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.conversation import (
     Conversation,
@@ -17,15 +16,13 @@ from weft.context.layers.conversation import (
     assemble_turn,
     read_prompt_request,
 )
-from weft.context.layers.items import active_note, note, selection, url
+from weft.context.layers.items import LayerId, active_note, note, selection, url
 from weft.context.layers.library import Attached
-from weft.context.layers.names import LayerId
 from weft.context.layers.render import assemble_layers
-from weft.context.layers.request import LayeredRequest, Strip
-from weft.context.layers.settings import LayerSettings, resolve_layer_settings
-from weft.context.layers.system_blocks import Standing
-from weft.context.select import Candidate, PathOutline, Reason
-from weft.context.system import Instruction, SystemParts
+from weft.context.request import ContextRequest, Pending, Strip
+from weft.context.rows import Candidate, PathOutline, Reason
+from weft.context.settings import LayerSettings, resolve_layer_settings
+from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.content import Image, Text
 from weft.tree.tree import Mode
@@ -254,10 +251,10 @@ def test_a_pinned_item_is_in_the_library_at_once_and_stays_whole():
     talk = Talk(budget=2_000)
     big = note("big.md", "# Top\n" + "x" * 3_600)
     talk.ask("One?", big, pinned=[big.id])
-    pinned = LayeredRequest(
-        context=ContextRequest(
-            mode=Mode.DIALOGUE, outline=PathOutline(tail=[Candidate("N", "n", "user", 1, 1)]), budget=2_000
-        ),
+    pinned = ContextRequest(
+        mode=Mode.DIALOGUE,
+        outline=PathOutline(tail=[Candidate("N", "n", "user", 1, 1)]),
+        budget=2_000,
         attached=[Attached(0, big, pinned=True)],
     )
     envelope = assemble_layers(pinned, {"N": Text("One?")})
@@ -457,10 +454,11 @@ def test_a_turn_of_several_nodes_has_one_l3_before_its_first_words():
         Candidate("D", "d", "user", 2, 8),
     ]
     contents = {"A": Text("First."), "B": Text("Answer."), "C": Text("Second."), "D": Text("Third.")}
-    request = LayeredRequest(
-        context=ContextRequest(
-            mode=Mode.DIALOGUE, outline=PathOutline(tail=rows), budget=1_000, pending=Pending(text="Fourth.")
-        ),
+    request = ContextRequest(
+        mode=Mode.DIALOGUE,
+        outline=PathOutline(tail=rows),
+        budget=1_000,
+        pending=Pending(text="Fourth."),
         attached=[Attached(0, SPEC), Attached(2, DOCS), Attached(3, SPEC)],
         items=[url("https://example.org", "page")],
     )
@@ -476,8 +474,10 @@ def test_a_turn_of_several_nodes_has_one_l3_before_its_first_words():
 def test_a_path_that_ends_with_an_answer_has_no_current_turn():
     rows = [Candidate("A", "a", "user", 2, 2), Candidate("B", "b", "assistant", 2, 4)]
     contents = {"A": Text("First."), "B": Text("Answer.")}
-    request = LayeredRequest(
-        context=ContextRequest(mode=Mode.DIALOGUE, outline=PathOutline(tail=rows), budget=1_000),
+    request = ContextRequest(
+        mode=Mode.DIALOGUE,
+        outline=PathOutline(tail=rows),
+        budget=1_000,
         attached=[Attached(0, SPEC)],
     )
     envelope = assemble_layers(request, contents)

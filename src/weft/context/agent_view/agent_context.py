@@ -8,32 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from weft.context.agent_view.addendum import addendum
-from weft.context.agent_view.loom_block import LoomPlace, loom_context, tail_block
-from weft.context.agent_view.loom_plan import LoomPlan, added_piece, with_pruned
-from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
-from weft.context.agent_view.node_headings import (
+from weft.context.agent_view.loom_block import (
     HeadingFacts,
+    LoomPlace,
     absolute_heading,
+    addendum,
+    boundary,
     escape_content,
     escape_look_alikes,
     heading,
+    loom_context,
+    tail_block,
+    unmarked,
 )
-from weft.context.agent_view.prose import boundary, unmarked
-from weft.context.assemble import INPUT, ContextRequest, Pending, plan_context
+from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
+from weft.context.assemble import plan_context
 from weft.context.layers.blocks import render_tools
-from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
-from weft.context.layers.layered_context import context_of
 from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest
-from weft.context.manifest import Manifest
-from weft.context.marker import JOINT
-from weft.context.render import digest_of, render_context
+from weft.context.layers.render import context_of, render_layers
+from weft.context.render import render_context
+from weft.context.request import INPUT, ContextRequest, Pending, Plan
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate
+from weft.context.rows import Candidate
 from weft.context.settings import LoomLayout
+from weft.context.tokens import JOINT
 from weft.tree.agent import Permission
 from weft.tree.content import Content, Text, spoken_text
 from weft.tree.message import Message
@@ -74,12 +73,11 @@ class LoomAware:
     """What was pruned, and how to get it back."""
 
 
-def loom_request(layered: LayeredRequest, loom: LoomAware) -> tuple[LayeredRequest, dict[str, Content]]:
-    """The request of a loom-aware agent, and the contents of what in it is no node."""
-    request = layered.context
+def loom_request(request: ContextRequest, loom: LoomAware) -> ContextRequest:
+    """The request of a loom-aware agent."""
     cached = request.preferences.loom_layout is LoomLayout.CACHE
     memory = memory_block(loom.memory, loom.showing)
-    request, own = _with_run(request, loom.exchanges)
+    request = _with_run(request, loom.exchanges)
     rows = [*request.outline.head, *request.outline.tail]
     if cached:
         shown = [row for row in rows if row.left_out is None and row.tokens]
@@ -90,39 +88,42 @@ def loom_request(layered: LayeredRequest, loom: LoomAware) -> tuple[LayeredReque
     tail = f"{tail}\n{loom.notice}" if loom.notice else tail
     request = replace(
         request,
-        preface=tail,
         headings=_headings(request, loom, rows, cached=cached),
         # A collaborator is a chat model: it is told where it is, in a document's tree too.
         buffer_system_context=True,
+        shown=escape_content if request.dialogue else _as_prose,
     )
     if not request.dialogue:
-        changed = _behind_a_document(request, loom, memory="" if cached else memory)
-        return replace(layered, context=changed), own
-    tools = escape_look_alikes(render_tools(layered.tool_outputs))
-    changed = replace(
-        layered,
-        context=replace(request, preface=JOINT.join(filter(None, [tools, tail]))),
-        standing=replace(layered.standing, addendum=addendum(loom.permissions)),
-        memory_block="" if cached else memory,
-        run=len(own),
-        unsettled=not cached,
-        attached=[each._replace(item=_quiet(each.item)) for each in layered.attached],
-        items=[_quiet(each) for each in layered.items],
-        fresh={name: _quiet(each) for name, each in layered.fresh.items()},
-        # They stand before the loom context, which stands before everything else of the turn.
+        return _behind_a_document(request, loom, tail, memory="" if cached else memory)
+    tools = escape_look_alikes(render_tools(request.tool_outputs))
+    return replace(
+        request,
+        # Outputs of tools come before the loom context, which comes before everything else of the turn.
+        preface=JOINT.join(filter(None, [tools, tail])),
         tool_outputs=(),
+        standing=replace(request.standing, addendum=addendum(loom.permissions)),
+        memory_block="" if cached else memory,
+        unsettled=not cached,
+        attached=[each._replace(item=_quiet(each.item)) for each in request.attached],
+        items=[_quiet(each) for each in request.items],
+        fresh={name: _quiet(each) for name, each in request.fresh.items()},
     )
-    return changed, own
 
 
-def _behind_a_document(request: ContextRequest, loom: LoomAware, *, memory: str) -> ContextRequest:
-    """A document has no layers: all that is told of the tree stands behind it, with what is asked."""
+def _as_prose(content: Content) -> Content:
+    """The words of a node without anything that looks like a boundary, a heading or a block."""
+    return Text(escape_look_alikes(unmarked(spoken_text(content))))
+
+
+def _behind_a_document(request: ContextRequest, loom: LoomAware, tail: str, *, memory: str) -> ContextRequest:
+    """A document has no layers: all that is told of the tree follows it, with what is asked."""
     prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
     return replace(
         request,
         system=replace(request.system, agent=prompt, memory=memory),
-        preface=JOINT.join(filter(None, [request.preface, loom.asked.strip()])),
+        preface=JOINT.join(filter(None, [tail, loom.asked.strip()])),
         budget=max(0, request.budget - _cost_after(request, loom.exchanges)),
+        after=_turns_after(loom.exchanges),
     )
 
 
@@ -151,14 +152,11 @@ def _headings(
     return {row.id: f"{heading(loom.facts[row.id], loom.now)}\n" for row in known}
 
 
-def _with_run(
-    request: ContextRequest, exchanges: Sequence[Exchange]
-) -> tuple[ContextRequest, dict[str, Content]]:
+def _with_run(request: ContextRequest, exchanges: Sequence[Exchange]) -> ContextRequest:
     """The turns of this run as levels after the path: the newest results are the current turn's input."""
     if not exchanges or not request.dialogue:
-        return request, {}
-    own: dict[str, Content] = {}
-    rows = list(request.outline.tail)
+        return request
+    rows, own = list(request.outline.tail), dict(request.own)
     texts: list[tuple[str, str, str]] = []
     if request.pending.text.strip():
         texts.append((f"{_ANSWERED}0", "user", request.pending.text))
@@ -167,33 +165,26 @@ def _with_run(
             (f"{_SAID}{number}", "assistant", each.said),
             (f"{_ANSWERED}{number}", "user", each.results),
         ]
-    ruler = (rows or list(request.outline.head) or [_NOWHERE])[-1].ruler
+    before = rows or request.outline.head
+    ruler = before[-1].ruler if before else 0
     for name, role, text in texts:
         tokens = max(1, request.estimator.of_text(text)) if text.strip() else 0
         ruler += tokens
         own[name] = Text(text)
         rows.append(Candidate(name, INPUT if name == f"{_ANSWERED}0" else name, role, tokens, ruler))
     pending = Pending(sources=request.pending.sources, instructions=request.pending.instructions)
-    return replace(request, outline=replace(request.outline, tail=rows), pending=pending), own
+    outline = replace(request.outline, tail=rows)
+    return replace(request, outline=outline, pending=pending, own=own, run=len(texts))
 
 
-_NOWHERE = Candidate("", "", "user", 0, 0)
-
-
-def plan_loom(layered: LayeredRequest, loom: LoomAware) -> LoomPlan:
+def plan_loom(request: ContextRequest, loom: LoomAware) -> Plan:
     """A plan without any pruning."""
-    changed, own = loom_request(layered, loom)
-    if not changed.context.dialogue:
-        after = turns_after(layered.context, loom.exchanges)
-        return LoomPlan(plan=plan_context(changed.context), own=own, after=after)
-    found = plan_layers(changed)
-    return LoomPlan(plan=found.plan, layers=found, own=own)
+    request = loom_request(request, loom)
+    return plan_layers(request) if request.dialogue else plan_context(request)
 
 
-def turns_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
-    """The turns of a run as messages of their own, behind a document."""
-    if request.dialogue:
-        return ()
+def _turns_after(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
+    """The turns of a run as messages of their own, after a document."""
     said = [
         (Message(Role.ASSISTANT, (Text(each.said),)), Message(Role.USER, (Text(each.results),)))
         for each in exchanges
@@ -201,31 +192,8 @@ def turns_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> tuple
     return tuple(message for pair in said for message in pair if message.text.strip())
 
 
-def render_loom(found: LoomPlan, contents: Mapping[str, Content]) -> AssembledContext:
+def render_loom(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
     """Write what was planned. Texts of nodes are made unable to pass for headings, blocks or boundaries."""
-    if found.layers is not None:
-        return context_of(found.layers, loom_envelope(found, contents))
-    told: dict[str, Content] = {
-        name: Text(escape_look_alikes(unmarked(spoken_text(content)))) for name, content in contents.items()
-    }
-    context = render_context(found.plan, {**told, **found.own})
-    pieces = with_pruned(context.manifest.pieces, found)
-    preface = found.plan.request.preface
-    message = Message(Role.USER, (Text(JOINT.join(filter(None, [context.document, preface]))),))
-    cost = found.plan.request.estimator.of_text(JOINT + preface)
-    pieces.append(added_piece("loom context", cost, "after the document"))
-    messages = (message, *found.after)
-    if found.after:
-        after = sum(map(found.plan.request.estimator.of_text, (each.text for each in found.after)))
-        pieces.append(added_piece("run", after, "what was said and answered in this run"))
-    facts = replace(context.manifest.facts, hash=digest_of(context.system, None, messages))
-    manifest = Manifest(facts, pieces)
-    return replace(context, manifest=manifest, messages=messages, document=None, tokens=manifest.tokens)
-
-
-def loom_envelope(found: LoomPlan, contents: Mapping[str, Content]) -> Envelope:
-    """The same of a dialogue, in layers. The input is as it was typed; all else is made unable to deceive."""
-    told = {name: escape_content(content) for name, content in contents.items()}
-    envelope = render_layers(found.laid_out, {**told, **found.own}, typed={**contents, **found.own})
-    manifest = envelope.manifest
-    return replace(envelope, manifest=Manifest(manifest.facts, with_pruned(manifest.pieces, found)))
+    if plan.layout is None:
+        return render_context(plan, contents)
+    return context_of(plan, render_layers(plan, contents))

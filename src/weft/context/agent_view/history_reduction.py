@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
-from weft.context.agent_view.loom_plan import LoomPlan
-from weft.context.assemble import ContextRequest
-from weft.context.fit import window_of_grid
-from weft.context.layers.request import LayeredRequest
+from weft.context.fit import Strategy, window_of_grid
 from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
-from weft.context.select import Candidate, PathOutline, bound_of, left_out_of
-from weft.context.strategy import Strategy
+from weft.context.manifest_build import COLLAPSED
+from weft.context.request import ContextRequest, Plan
+from weft.context.rows import Candidate, PathOutline, bound_of, left_out_of
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
 
-COLLAPSED = "collapsed"
 _SHARE = 4
 """Summaries may take one part in so many of the budget."""
 _CUT = "newest results cut"
@@ -41,40 +38,33 @@ class _Folded:
         return self.first if self.levels == 1 else f"{self.first}-{self.last}"
 
 
-def plan_loomaware(layered: LayeredRequest, loom: LoomAware) -> LoomPlan:
+def plan_loomaware(request: ContextRequest, loom: LoomAware) -> Plan:
     """Plan what a loom-aware agent is sent; where it does not fit, prune before any strategy cuts.
 
     With `stopAtLimit` nothing is pruned: it says by how much it is too long.
     """
-    if layered.context.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
-        return plan_loom(layered, loom)
-    whole = _tried(layered, loom, None)
+    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
+        return plan_loom(request, loom)
+    whole = _tried(request, loom, None)
     if whole is not None:
         return whole
-    return _Pruning(layered, loom).plan()
+    return _Pruning(request, loom).plan()
 
 
-def _tried(layered: LayeredRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan | None:
+def _tried(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> Plan | None:
     """The plan, if all of it fits."""
     try:
-        found = _planned(layered, loom, folded)
+        found = _planned(request, loom, folded)
     except ContextLimitError:
         return None
-    fits = not found.plan.fit.truncated and not found.plan.fit.shortened
+    fits = not found.fit.truncated and not found.fit.shortened
     return found if fits else None
 
 
-def _planned(layered: LayeredRequest, loom: LoomAware, folded: _Folded | None) -> LoomPlan:
+def _planned(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> Plan:
     if folded is None:
-        return plan_loom(layered, loom)
-    request = _folded_request(layered.context, folded)
-    found = plan_loom(replace(layered, context=request, folded=folded.levels), loom)
-    return replace(
-        found,
-        own={**found.own, COLLAPSED: Text(folded.text)},
-        collapsed=folded.levels,
-        label=folded.label,
-    )
+        return plan_loom(request, loom)
+    return plan_loom(_folded_request(request, folded), loom)
 
 
 def _folded_request(request: ContextRequest, folded: _Folded) -> ContextRequest:
@@ -84,31 +74,36 @@ def _folded_request(request: ContextRequest, folded: _Folded) -> ContextRequest:
     _, ruler = _end_before(outline, cut)
     tokens = max(1, request.estimator.of_text(folded.text))
     row = Candidate(COLLAPSED, folded.label, "user", tokens, ruler)
-    return replace(request, outline=PathOutline(tail=[row, *rest], start=0))
+    return replace(
+        request,
+        outline=PathOutline(tail=[row, *rest], start=0),
+        folded=cut,
+        offset=cut - 1,
+        own={**request.own, COLLAPSED: Text(folded.text)},
+    )
 
 
 class _Pruning:
     """The steps, each only as far as it is needed."""
 
-    def __init__(self, layered: LayeredRequest, loom: LoomAware) -> None:
-        self.layered = layered
-        self.request = layered.context
+    def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
+        self.request = request
         self.loom = loom
         self.folded: _Folded | None = None
         self.done: list[str] = []
         self.back: list[str] = []
         self.pieces: list[Piece] = []
 
-    def plan(self) -> LoomPlan:
+    def plan(self) -> Plan:
         for step in (self._fold, self._compress, self._let_go):
             found = step()
             if found is not None:
                 return self._accounted(found)
         # All that can be pruned is pruned; the rest is the strategy's to cut.
         found = self._rest()
-        if not found.plan.fit.truncated:
+        if not found.fit.truncated:
             return self._accounted(found)
-        if self.folded is not None and found.plan.fit.head == 0:
+        if self.folded is not None and found.fit.head == 0:
             # The summaries would be cut too: then there is no use for them.
             self.folded = None
             self.done, self.back = self.done[1:], self.back[1:]
@@ -116,16 +111,16 @@ class _Pruning:
         self.back.append("→ tree, → view ID full")
         return self._accounted(self._rest())
 
-    def _rest(self) -> LoomPlan:
+    def _rest(self) -> Plan:
         """What is left, whether it fits or not. Behind a document no strategy cuts: there the newest results give way."""
         try:
-            return _planned(self.layered, self._noticed(), self.folded)
+            return _planned(self.request, self._noticed(), self.folded)
         except ContextLimitError:
             if self.request.dialogue or not self.loom.exchanges:
                 raise
         return self._shorten_newest()
 
-    def _shorten_newest(self) -> LoomPlan:
+    def _shorten_newest(self) -> Plan:
         """The newest results as far as there is room for them, with the way to the rest."""
         *before, newest = self.loom.exchanges
         if _CUT not in self.done:
@@ -141,14 +136,14 @@ class _Pruning:
             middle = (low + high) // 2
             self.loom = replace(loom, exchanges=(*before, _beginning_of(newest, middle)))
             try:
-                best, low = _planned(self.layered, self._noticed(), self.folded), middle + 1
+                best, low = _planned(self.request, self._noticed(), self.folded), middle + 1
             except ContextLimitError:
                 high = middle - 1
         # Another line of the notice may need some more room.
         self.loom = loom
-        return best or _planned(self.layered, self._noticed(), self.folded)
+        return best or _planned(self.request, self._noticed(), self.folded)
 
-    def _accounted(self, found: LoomPlan) -> LoomPlan:
+    def _accounted(self, found: Plan) -> Plan:
         return replace(found, pruned=(*self._folded_pieces(), *self.pieces))
 
     def _noticed(self) -> LoomAware:
@@ -157,14 +152,14 @@ class _Pruning:
         notice = f"Pruned: {' · '.join(self.done)} · get back with {', '.join(dict.fromkeys(self.back))}"
         return replace(self.loom, notice=notice)
 
-    def _try(self) -> LoomPlan | None:
-        return _tried(self.layered, self._noticed(), self.folded)
+    def _try(self) -> Plan | None:
+        return _tried(self.request, self._noticed(), self.folded)
 
-    def _fold(self) -> LoomPlan | None:
+    def _fold(self) -> Plan | None:
         """As few of the oldest levels as will do, at places where a cut may fall."""
         cuts = self._cuts()
         low, high = 0, len(cuts)
-        best: LoomPlan | None = None
+        best: Plan | None = None
         while low < high:
             middle = (low + high) // 2
             self._use(cuts[middle])
@@ -231,7 +226,7 @@ class _Pruning:
         end = [] if self.request.dialogue else [""]
         return _Folded(cut, first, last, "\n".join([head, *reversed(lines), *end]))
 
-    def _compress(self) -> LoomPlan | None:
+    def _compress(self) -> Plan | None:
         trace = self.loom.memory.trace
         if len(trace) <= _RECENT:
             return None
@@ -241,7 +236,7 @@ class _Pruning:
         self.pieces.append(_step("action trace", "pruned: older actions told as counts", Outcome.SHORTENED))
         return self._try()
 
-    def _let_go(self) -> LoomPlan | None:
+    def _let_go(self) -> Plan | None:
         """Results of earlier turns of this run, and what was recalled."""
         exchanges, memory = self.loom.exchanges, self.loom.memory
         gone = [number for each in exchanges[:-1] for number in each.numbers]

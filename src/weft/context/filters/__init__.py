@@ -1,6 +1,13 @@
 """Filters: plain callables from messages to messages, chained in a list, with an account of what each did."""
 
-from weft.context.filters.base import Filter, FilterContext, FilterEntry, FilterLike
+from weft.context.filters.base import (
+    Filter,
+    FilterContext,
+    FilterEntry,
+    FilterLike,
+    Registry,
+    installed_filters,
+)
 from weft.context.filters.pipeline import (
     Filtered,
     FilterError,
@@ -10,7 +17,6 @@ from weft.context.filters.pipeline import (
     run_filters,
     run_filters_async,
 )
-from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
 
 __all__ = [

@@ -3,13 +3,19 @@
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from weft.context.collapsed_groups import DocumentReader, Documents, GroupReader
 from weft.context.filters.trace import Trace
 from weft.context.js_compat import is_truthy, number_of
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
+from weft.plugins import Plugins
+
+if TYPE_CHECKING:
+    pass
+
 
 Options: TypeAlias = Mapping[str, object]
 
@@ -139,3 +145,29 @@ def whole(options: Options, name: str, default: int) -> float:
     if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
         return default
     return value
+
+
+GROUP = "weft.filters"
+
+
+class Registry(Plugins[Filter]):
+    """Filters by name."""
+
+    __slots__ = ()
+
+    GROUP = GROUP
+    KIND = "filter"
+
+    def with_filter(self, name: str, made: Filter) -> "Registry":
+        """A registry that has one more; this one stays as it is."""
+        return self._with(name, made)
+
+    def filter_of(self, name: str) -> Filter:
+        """The filter of that name, loaded when it is first asked for."""
+        return self._named(name)
+
+
+@lru_cache(maxsize=1)
+def installed_filters() -> Registry:
+    """Everything that installed packages offer. Found once: packages do not come and go while we run."""
+    return Registry.installed()

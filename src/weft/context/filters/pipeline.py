@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
-from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, context_of, entry_of
-from weft.context.filters.registry import Registry, installed_filters
+from weft.context.filters.base import (
+    FilterContext,
+    FilterEntry,
+    FilterLike,
+    Registry,
+    context_of,
+    entry_of,
+    installed_filters,
+)
 from weft.context.filters.trace import FilterStep, Mark, Trace
 from weft.context.message_dict import PlainMessage
 from weft.error_hints import Hint, HintKind

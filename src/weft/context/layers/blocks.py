@@ -1,15 +1,14 @@
 """The registry of blocks: one shape for each type of item, and one for the outputs of tools."""
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice, pairwise
 from typing import NamedTuple
 
-from weft.context.layers.escapes import attribute, clean, close_nothing, leave_open, one_line
-from weft.context.layers.items import ContextItem
-from weft.context.layers.names import ADDITIONAL, ItemType
-from weft.context.layers.outline import outline_of
+from weft.context.layers.items import ADDITIONAL, ELEMENTS, ContextItem, ItemType
 from weft.errors import InvalidInputError
 
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
@@ -89,12 +88,12 @@ def render_item(
     form: ItemForm = ItemForm.FULL,
     revision: int = 1,
     promoted: bool = False,
-    most: int | None = None,
+    shown: str | None = None,
 ) -> str:
     """One item as the model reads it.
 
-    `promoted` is what stands in the library, where no note is active any more. `most` is
-    the number of characters that its content may have.
+    `promoted` is what stands in the library, where no note is active any more. `shown` is
+    what is left of its content, where it was shortened.
     """
     kind = ItemType.NOTE if promoted and item.type == ItemType.ACTIVE_NOTE else item.type
     block = block_of(kind)
@@ -102,35 +101,23 @@ def render_item(
     lines += [f"<{name}>{one_line(text)}</{name}>" for name, text in block.heading(item) if text]
     if revision > 1:
         lines.append(f"<revision>{revision}</revision>")
-    lines += _shown(item, block, form, most)
+    lines += _shown(item, block, form, shown)
     lines.append(f"</{block.tag}>")
     return "\n".join(lines)
 
 
-def _shown(item: ContextItem, block: Block, form: ItemForm, most: int | None) -> list[str]:
+def _shown(item: ContextItem, block: Block, form: ItemForm, shown: str | None) -> list[str]:
     if form is ItemForm.STUB:
         return [f"<rest>{block.rest}</rest>"]
     if form is ItemForm.OUTLINE:
         outline = close_nothing(outline_of(clean(item.content)))
         return ["<outline>", outline, "</outline>", f"<rest>{block.rest}</rest>"]
-    content = shown_content(item)
-    if most is not None:
-        content = both_ends(content, most)
+    content = shown_content(item) if shown is None else shown
     return ["<content>", content, "</content>"] if content else ["<content>", "</content>"]
 
 
 def shown_content(item: ContextItem) -> str:
     return close_nothing(clean(item.content))
-
-
-def both_ends(content: str, most: int) -> str:
-    """Beginning and end of a content that is too long for its turn, cut at coarse places."""
-    if len(content) <= most:
-        return content
-    unit = max(1, 1 << max(0, most.bit_length() - 6))
-    front = -(-most // 2) // unit * unit
-    back = (most - front) // unit * unit
-    return content[:front] + "\n[…]\n" + (content[len(content) - back :] if back else "")
 
 
 class CitedSource(NamedTuple):
@@ -168,3 +155,112 @@ class ToolOutput:
 def render_tools(outputs: Sequence[ToolOutput]) -> str:
     """All outputs of a turn, each self-contained, under one heading; nothing if there are none."""
     return "\n\n".join([ADDITIONAL, *(each.render() for each in outputs)]) if outputs else ""
+
+
+_NUL, _SHOWN = "\x00", "\ufffd"
+_NAMES = "|".join(sorted(ELEMENTS, key=len, reverse=True))
+_CLOSING = re.compile(rf"</(?=\s*(?:{_NAMES})\b)", re.IGNORECASE)
+_SPACED = re.compile(rf"<(\s+)/(?=\s*(?:{_NAMES})\b)", re.IGNORECASE)
+"""Apart, because the common form is replaced many times faster without a group."""
+_UNSEEN = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+_ATTRIBUTE = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "\n": "&#10;",
+    "\r": "&#13;",
+    "\t": "&#9;",
+}
+
+
+def has_nul(text: str) -> bool:
+    return _NUL in text
+
+
+def clean(text: str) -> str:
+    """The text with one kind of newline, nothing at the ends of lines, and no NUL.
+
+    Line by line, because a pattern for spaces before a newline takes quadratic time on a
+    long run of spaces.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace(_NUL, _SHOWN)
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
+    return text.strip("\n")
+
+
+def close_nothing(text: str) -> str:
+    """Turn the slash of every tag that would close one of ours. As long as it was, so it costs no token."""
+    return _SPACED.sub(r"<\1\\", _CLOSING.sub(r"<\\", text)) if "/" in text else text
+
+
+def leave_open(text: str, name: str) -> str:
+    """The same for one tag alone, around a text that may hold blocks of ours."""
+    if "/" not in text:
+        return text
+    return re.sub(rf"<(\s*)/(?=\s*{re.escape(name)}(?!\w))", r"<\1\\", text, flags=re.IGNORECASE)
+
+
+def one_line(text: str) -> str:
+    """An id, path or title on one line, as it is wherever possible.
+
+    What has a newline in it, could close a tag, or could be taken for something quoted, is written
+    as a JSON string: two ids never look alike.
+    """
+    plain = _UNSEEN.search(text) is None and not text.startswith('"') and text == text.strip()
+    if plain and close_nothing(text) == text:
+        return text
+    quoted = _UNSEEN.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return _SPACED.sub(r"<\1\\/", _CLOSING.sub(r"<\\/", quoted))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def attribute(text: str) -> str:
+    """A value between double quotes."""
+    text = text.replace(_NUL, _SHOWN)
+    return "".join(_ATTRIBUTE.get(character, character) for character in text)
+
+
+_HEADING = re.compile(r"^[^\S\n]*#{1,6}[ \t]+\S", re.MULTILINE)
+_WORD = re.compile(r"\S")
+_LINE = 100
+_SECTIONS = 12
+_PLAIN_LINES = 3
+
+
+def outline_of(content: str) -> str:
+    """Headings, and the first line of each section; of a text without headings its first lines.
+
+    It follows from the content alone, so that it is the same on every turn. A text may have
+    millions of lines: patterns look for those that are shown.
+    """
+    headings = (found.start() for found in _HEADING.finditer(content))
+    starts = list(islice(headings, _SECTIONS + 1))
+    left_out = len(starts[_SECTIONS:]) + sum(1 for _ in headings)
+    ends = [*starts, len(content)][: _SECTIONS + 1]
+    shown = list(islice(_lines(content, 0, ends[0]), _PLAIN_LINES))
+    for start, end in pairwise(ends):
+        shown += islice(_lines(content, start, end), 2)
+    if left_out:
+        shown.append(f"[{left_out:,} more sections]")
+    return "\n".join(shown)
+
+
+def _lines(content: str, start: int, stop: int) -> Iterator[str]:
+    """Those with something in them, each no longer than what is shown of it."""
+    while (word := _WORD.search(content, start, stop)) is not None:
+        end = content.find("\n", word.start(), stop)
+        end = stop if end < 0 else end
+        # A line may be megabytes long; its beginning is enough.
+        yield _short(content[word.start() : min(end, word.start() + _LINE + 1)].rstrip())
+        start = end
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= _LINE else line[: _LINE - 1].rstrip() + "…"

@@ -3,20 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.assemble import ContextRequest, Pending, Profile
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.render import assemble_layers
-from weft.context.layers.request import LayeredRequest, Strip
-from weft.context.layers.settings import LayerSettings
-from weft.context.layers.system_blocks import Standing
 from weft.context.manifest import NO_LIMIT
-from weft.context.select import Candidate, PathOutline, Reason
-from weft.context.settings import Preferences
-from weft.context.sizes import tokens_of_content
-from weft.context.system import SystemParts
+from weft.context.request import ContextRequest, Pending, Profile, Strip
+from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
+from weft.context.settings import LayerSettings, Preferences
+from weft.context.system import Standing, SystemParts
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import (
@@ -106,7 +102,7 @@ def assemble_turn(
 ) -> Envelope:
     """The envelope of the next turn of a conversation."""
     rows, contents, attached = _rows(conversation)
-    context = ContextRequest(
+    asked = ContextRequest(
         mode=Mode.DIALOGUE,
         outline=PathOutline(tail=rows),
         budget=NO_LIMIT if request.budget is None else request.budget,
@@ -116,9 +112,6 @@ def assemble_turn(
         estimator=conversation.estimator,
         profile=conversation.profile,
         pending=Pending(text=request.user_text),
-    )
-    layered = LayeredRequest(
-        context=context,
         conversation_id=request.chat_id or conversation.id,
         message_id=request.current_message_id,
         attached=attached,
@@ -132,9 +125,8 @@ def assemble_turn(
         strip=conversation.strip,
         alone=bool(request.user_text or request.attachments),
         settings=conversation.settings,
-        provider=request.provider,
     )
-    return assemble_layers(layered, contents)
+    return assemble_layers(asked, contents)
 
 
 def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Content], list[Attached]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.layers.names import (
+from weft.context.layers.items import (
     FIND_ABOVE,
     FIND_IN_LIBRARY,
     LABELS,
@@ -15,15 +15,14 @@ from weft.context.layers.names import (
     LayerId,
 )
 from weft.context.manifest import Manifest
-from weft.context.marker import JOINT
-from weft.context.sizes import tokens_of_content
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.rows import tokens_of_content
+from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 
 if TYPE_CHECKING:
-    from weft.context.manifest_diff import Changes
+    from weft.context.manifest_view import Changes
 
 VERSION = 1
 _STABLE = (LayerId.SYSTEM, LayerId.LIBRARY)

@@ -7,18 +7,15 @@ it, and given at the first one that is kept.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from weft.context.fit import SkippedRange
 from weft.context.layers.blocks import ItemForm
-from weft.context.layers.items import ContextItem
-from weft.context.layers.library import Held, attached_twice, compact
-from weft.context.layers.names import ItemType
-from weft.context.layers.path import LayeredPath, Placed
-from weft.context.layers.turn_items import Given, ItemReference, Preface
-from weft.context.select import Candidate, PathOutline
+from weft.context.layers.items import ContextItem, ItemType
+from weft.context.layers.library import Given, Held, ItemReference, Preface, attached_twice, compact
+from weft.context.request import Layout, Placed
+from weft.context.rows import Candidate, PathOutline
 from weft.context.tokens import Estimator
 from weft.tree.content import Image
 
@@ -31,8 +28,7 @@ _IMAGES = "given again: what bears images is never promoted"
 class Inline:
     """The attachments of a path that stand in their messages."""
 
-    path: LayeredPath
-    placed: Sequence[Placed]
+    layout: Layout
     share: int
     """Tokens over which a single item of an earlier turn is shown as an outline."""
     estimator: Estimator
@@ -49,19 +45,19 @@ class Inline:
         found: dict[int, dict[str, Placed]] = {}
         origins: dict[tuple[str, int], Placed] = {}
         left_out: dict[str, int] = {}
-        for each in self.placed:
+        for each in self.layout.placed:
             if each.left_out:
                 left_out.setdefault(each.item.id, each.level)
             else:
                 origins.setdefault((each.item.id, each.revision), each)
-            if not each.left_out and (each.level >= self.path.turn or not each.item.images):
+            if not each.left_out and (each.level >= self.layout.turn or not each.item.images):
                 here = found.setdefault(each.level, {})
                 before = here.get(each.item.id)
                 item = each.item if before is None else attached_twice(before.item, each.item)
                 here[each.item.id] = replace(each, item=item)
         object.__setattr__(self, "_by_level", {level: list(items.values()) for level, items in found.items()})
-        first = self.path.first_live
-        unsure = range(self.path.turn, first) if first is not None else range(0)
+        first = self.layout.first_live
+        unsure = range(self.layout.turn, first) if first is not None else range(0)
         object.__setattr__(
             self, "_earlier", [each for level in unsure for each in self._by_level.get(level, ())]
         )
@@ -72,13 +68,13 @@ class Inline:
     def _items(self, level: int, kept: Collection[int]) -> list[Placed]:
         """What a level brings along; the turn's first one that is always sent also what others of it would."""
         own = self._by_level.get(level, [])
-        if level != self.path.first_live or not self._earlier:
+        if level != self.layout.first_live or not self._earlier:
             return own
         known = {each.item.id for each in own}
         lost = {each.item.id: each for each in self._earlier if each.level not in kept}
         return [*own, *(replace(each, first=False) for name, each in lost.items() if name not in known)]
 
-    def layout(self, kept: Iterable[int]) -> dict[int, Preface]:
+    def layout_of(self, kept: Iterable[int]) -> dict[int, Preface]:
         """What each kept level says before its words."""
         levels = list(kept)
         there = frozenset(levels)
@@ -106,8 +102,8 @@ class Inline:
 
     def unsure(self) -> dict[int, Preface]:
         """What the turn's first level that is always sent says, if none of the turn's others is."""
-        first = self.path.first_live
-        return self.layout([first]) if first is not None and self._earlier else {}
+        first = self.layout.first_live
+        return self.layout_of([first]) if first is not None and self._earlier else {}
 
     def compacted(self, prefaces: Mapping[int, Preface], shortened: Collection[int]) -> dict[int, Preface]:
         """The same with what earlier turns give brought within the library's share.
@@ -119,11 +115,11 @@ class Inline:
         places = [
             (level, number)
             for level, preface in prefaces.items()
-            if level < self.path.turn and level not in shortened
+            if level < self.layout.turn and level not in shortened
             for number in range(len(preface.given))
         ]
         given = [prefaces[level].given[number] for level, number in places]
-        pinned = {each.item.id for each in self.placed if each.pinned}
+        pinned = {each.item.id for each in self.layout.placed if each.pinned}
         held = [
             Held(
                 item=each.item,
@@ -156,7 +152,7 @@ class Inline:
 
     def _form(self, each: Placed, *, history: bool = False) -> ItemForm:
         """A single item over the library's share becomes an outline once its turn is history."""
-        history = history or each.level < self.path.turn
+        history = history or each.level < self.layout.turn
         fixed = each.pinned or not each.item.recoverable or each.item.type == ItemType.SELECTION
         if not history or fixed or self._size(each.item, ItemForm.FULL, each.revision) <= self.share:
             return ItemForm.FULL
@@ -177,7 +173,7 @@ class Inline:
         given: Sequence[Given],
     ) -> Preface:
         extra = self.extra.get(level, Preface())
-        images = tuple(image for each in items if level >= self.path.turn for image in each.item.images)
+        images = tuple(image for each in items if level >= self.layout.turn for image in each.item.images)
         return Preface(
             tools=extra.tools,
             loom=extra.loom,
@@ -190,7 +186,7 @@ class Inline:
     def charged_last(self, head: int) -> dict[int, int]:
         """Tokens of each level's items, if those before `head` are kept and a tail from anywhere after it."""
         levels = sorted(self._levels())
-        beginning = self.layout(level for level in levels if level < head)
+        beginning = self.layout_of(level for level in levels if level < head)
         costs = {level: self._cost(preface) for level, preface in beginning.items()}
         there = {(each.item.id, each.revision) for preface in beginning.values() for each in preface.given}
         charged: set[tuple[str, int]] = set()
@@ -213,7 +209,7 @@ class Inline:
 
     def _levels(self) -> set[int]:
         """Those that may say something before their words."""
-        first = self.path.first_live
+        first = self.layout.first_live
         always = {first} if first is not None and self._earlier else set[int]()
         return self._by_level.keys() | self.extra.keys() | always
 
@@ -236,32 +232,22 @@ class Inline:
         def before(level: int) -> int:
             return sums[bisect_left(levels, level)]
 
-        def moved(rows: Sequence[Candidate], first: int) -> Iterator[Candidate]:
-            for index, row in enumerate(rows):
-                yield row._replace(ruler=row.ruler + before(self.path.offset + first + index + 1))
+        def moved(level: int, row: Candidate) -> Candidate:
+            return row._replace(ruler=row.ruler + before(level + 1))
 
         between = outline.between
         if between is not None:
-            between = SkippedRange(
-                levels=between.levels,
-                first=between.first,
-                last=between.last,
-                start=between.start + before(self.path.offset + len(outline.head)),
-                end=between.end + before(self.path.offset + outline.first),
+            between = between._replace(
+                start=between.start + before(len(outline.head)), end=between.end + before(outline.first)
             )
-        start = None if outline.start is None else outline.start + before(self.path.offset)
-        return PathOutline(
-            head=list(moved(outline.head, 0)),
-            between=between,
-            tail=list(moved(outline.tail, outline.first)),
-            start=start,
-        )
+        start = None if outline.start is None else outline.start + before(0)
+        return replace(outline.changed(moved), between=between, start=start)
 
     def _marks(self) -> dict[int, int]:
         """Level → tokens of what it brings first. Whatever is left out counts too: a ruler does not change."""
         seen: set[tuple[str, int]] = set()
         found: dict[int, int] = {}
-        for each in self.placed:
+        for each in self.layout.placed:
             key = (each.item.id, each.revision)
             if key not in seen:
                 seen.add(key)

@@ -1,154 +1,222 @@
-"""Decide what stands in which layer, before any text of the path is read."""
+"""Lay out a path: decide what is in which layer, before any text of the path is read."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
-from weft.context.assemble import ContextRequest, Pending, Plan, plan_context
-from weft.context.layers.blocks import render_tools
-from weft.context.layers.escapes import clean, has_nul
+from weft.context.assemble import plan_context
+from weft.context.checks import system_over
+from weft.context.layers.blocks import clean, render_tools
 from weft.context.layers.inline import Inline
-from weft.context.layers.library import Held, compact, current_items, promote
-from weft.context.layers.names import LIBRARY_HEADING, SUMMARY_HEADING, LayerId
-from weft.context.layers.path import LayeredPath, Placed, read_path
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, Placement
-from weft.context.layers.system_blocks import StandingLayer, standing_layer
-from weft.context.layers.turn_items import Given, ItemReference, Preface
-from weft.context.limits import system_over
-from weft.context.marker import JOINT
-from weft.context.select import Candidate, PathOutline, least_of
+from weft.context.layers.items import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, LayerId
+from weft.context.layers.library import (
+    Attached,
+    Given,
+    Held,
+    ItemReference,
+    Preface,
+    compact,
+    current_items,
+    promote,
+)
+from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
+from weft.context.rows import Candidate, PathOutline
+from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
-from weft.context.system import SystemContext
+from weft.context.system import SystemContext, standing_layer
 from weft.errors import InvalidInputError
-from weft.tree.tree import Mode
+from weft.tree.content import Text
 
 _GRID = 16
 _FEW, _BITS = 4, 6
 _RECENT = 64
-"""Levels from the end among which those lie that may have to be shortened."""
+"""Levels from the end among which those are that may have to be shortened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared(ContextRequest):
-    """A request whose system context is made already."""
-
-    prepared: SystemContext
-
-    def system_context(self) -> SystemContext:
-        return self.prepared
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemLayers:
-    """The system message in its parts."""
-
-    standing: StandingLayer
-    held: tuple[Held, ...]
-    texts: tuple[str, ...]
-    """Of the held items."""
-    sizes: tuple[int, ...]
-    """Their tokens."""
-    heading: int
-    """Tokens of the library's heading."""
-    descriptions: str
-    memory: str
-    summary: str
-
-    @property
-    def library(self) -> str:
-        return JOINT.join([LIBRARY_HEADING, *self.texts]) if self.held else ""
-
-    @property
-    def text(self) -> str:
-        """L1 and L2; descriptions of tools follow where an agent needs them."""
-        return JOINT.join(filter(None, [self.standing.text, self.library, self.descriptions]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerPlan:
-    """What will be kept, and what stands before which words."""
-
-    request: LayeredRequest
-    path: LayeredPath
-    system: SystemLayers
-    placed: tuple[Placed, ...]
-    plan: Plan
-    """The engine's, in which levels are counted without what the strip stands for."""
-    prefaces: Mapping[int, Preface]
-    """By level of the path; of kept levels only."""
-    shortened: Mapping[int, int]
-    """Level → the most tokens that it may have, its preface included."""
-    warnings: tuple[str, ...]
-
-    @property
-    def wanted(self) -> list[str]:
-        """Ids of the nodes whose contents rendering needs."""
-        return [each for each in self.plan.wanted if each != self.path.input_id]
-
-    @property
-    def turn(self) -> list[str]:
-        """Ids of the nodes whose words are the input, sent or not."""
-        path = self.path
-        return [
-            row.id
-            for level, row in path.rows.items()
-            if level >= path.spoken and row.left_out is None and row.id != path.input_id
-        ]
-
-
-def plan_layers(request: LayeredRequest) -> LayerPlan:
+def plan_layers(request: ContextRequest) -> Plan:
     """Build the layers of a turn. Reads the items' texts, and none of the path's."""
-    if request.context.mode is not Mode.DIALOGUE:
+    if not request.dialogue:
         raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
     plan = _planned(request)
-    if request.run and plan.path.first_live not in _kept(plan.path, plan.plan):
-        # The turn is cut, and a run goes on from it: what it brought along is an earlier turn's now.
+    if request.run and plan.layout is not None and plan.layout.first_live not in plan.sent:
+        # The turn is cut, and a run goes on from it: its items belong to an earlier turn now.
         return _planned(replace(request, run=0))
     return plan
 
 
-def _planned(request: LayeredRequest) -> LayerPlan:
-    path = read_path(request)
-    placed = path.placed(request.settings.changed, request.fresh)
-    inline = request.settings.library is Placement.INLINE
-    system = _system(request, path)
-    prepared = _prepared(request, path, system)
-    if inline:
-        plan, prefaces = _plan_inline(request, path, placed, prepared)
-    else:
-        plan, prefaces = _plan_system(request, path, system, prepared)
-    if path.first_live is not None and path.first_live in prefaces:
-        plan = replace(plan, request=replace(plan.request, turn_at=path.first_live - path.offset))
-    shortened = {
-        path.offset + level: most
-        for level, most in plan.fit.shortened.items()
-        if path.offset + level in prefaces
-    }
-    return LayerPlan(
-        request=request,
-        path=path,
-        system=system,
-        placed=tuple(placed),
-        plan=plan,
-        prefaces=prefaces,
-        shortened=shortened,
-        warnings=tuple(_warnings(request, path)),
+def _planned(request: ContextRequest) -> Plan:
+    layout = _read(request)
+    layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
+    prepared = _prepared(request, layout)
+    plan_items = _plan_inline if request.settings.library is Placement.INLINE else _plan_system
+    plan = plan_items(prepared, layout)
+    if layout.first_live in plan.prefaces:
+        plan = replace(plan, request=replace(plan.request, turn_at=layout.first_live))
+    return replace(plan, layout=layout)
+
+
+def _read(request: ContextRequest) -> Layout:
+    """Find the current turn, add the input to the path, cut off what the strip replaces."""
+    outline = request.outline
+    offset = max(0, request.folded - 1)
+    count = outline.first + len(outline.tail)
+    turn = count if request.alone else _turn(outline, count - request.run)
+    live = [
+        level
+        for level in range(max(turn, outline.first), count - request.run)
+        if outline.at(level).left_out is None
+    ]
+    if request.run and not live:
+        # The turn itself is folded: its items belong to an earlier turn now.
+        return _read(replace(request, run=0))
+    attached = [each._replace(level=each.level - offset) for each in request.attached]
+    if request.folded:
+        # The items of the folded levels are attached to none of those that are left.
+        attached = [each._replace(level=-1) if each.level == 0 else each for each in attached]
+    needs_input = bool(request.pending.text or request.items)
+    needs_place = bool(request.tool_outputs or request.loom_context) and not live
+    if needs_input or needs_place:
+        attached += [Attached(count, item) for item in request.items]
+        outline = _with_input(outline, request)
+        live.append(count)
+    said = [level for level in live if outline.at(level).tokens]
+    # Of a turn of many messages only the recent ones are always sent: its items must be there.
+    said = said[-max(1, request.preferences.minimum_recent_nodes) :]
+    layout = Layout(
+        outline=_with_start(outline),
+        offset=offset,
+        turn=turn,
+        spoken=count - 1 if request.run else turn,
+        # A turn may begin with an empty node, as a tree does; what is said comes after it.
+        first_live=next(iter(said or live), None),
+        attached=tuple(attached),
+    )
+    return _stripped(layout, request)
+
+
+def _with_start(outline: PathOutline) -> PathOutline:
+    """The first level's tokens change with what is before its words; its place does not."""
+    if outline.start is not None or outline.between is not None or not outline.tail:
+        return outline
+    return replace(outline, start=max(0, outline.tail[0].ruler - outline.tail[0].tokens))
+
+
+def _turn(outline: PathOutline, end: int) -> int:
+    """Where the users' words before `end` begin; there, if the last word is not theirs."""
+    level = end
+    for row in reversed(outline.tail[: end - outline.first]):
+        if row.role != "user" or row.kind == "tool_result":
+            break
+        level -= 1
+    return level
+
+
+def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
+    rows, text = outline.tail or outline.head, request.pending.text
+    tokens = request.estimator.of_text(text) if text else 0
+    row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
+    return replace(outline, tail=[*outline.tail, row])
+
+
+def _stripped(layout: Layout, request: ContextRequest) -> Layout:
+    strip, outline = request.strip, layout.outline
+    if strip is None or not strip.summary.strip():
+        return layout
+    start = _last_turns(layout, strip.turns)
+    if strip.through is not None:
+        start = min(start, strip.through + 1 - layout.offset)
+    if start <= outline.first:
+        # What is kept was not read, or there is nothing before it to replace.
+        return layout
+    cut = start - outline.first
+    return replace(
+        layout,
+        outline=PathOutline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
+        offset=layout.offset + start,
+        turn=layout.turn - start,
+        spoken=layout.spoken - start,
+        first_live=None if layout.first_live is None else layout.first_live - start,
+        attached=tuple(each._replace(level=each.level - start) for each in layout.attached),
+        stripped=(*outline.head, *outline.tail[:cut]),
     )
 
 
-def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
-    context, estimator = request.context, request.context.estimator
-    parts = replace(context.system, instructions=context.system.instructions + context.pending.instructions)
+def _last_turns(layout: Layout, wanted: int) -> int:
+    """The level at which the last turns before the current one begin."""
+    outline = layout.outline
+    level = layout.turn
+    while wanted > 0 and level > outline.first:
+        index = level - 1 - outline.first
+        while index > 0 and not _begins(outline.tail, index):
+            index -= 1
+        level = outline.first + index
+        wanted -= 1
+    return level
+
+
+def _begins(rows: Sequence[Candidate], index: int) -> bool:
+    spoken = rows[index].role == "user" and rows[index].kind != "tool_result"
+    return spoken and rows[index - 1].role != "user"
+
+
+def _placed(layout: Layout, request: ContextRequest) -> list[Placed]:
+    """Every attachment as it is shown: with `refresh` the newest content, with `append` its own."""
+    changed, fresh = request.settings.changed, request.fresh
+    rows = [
+        each._replace(item=_as_attached(fresh[each.item.id], each.item))
+        if each.level >= layout.turn and each.item.id in fresh
+        else each
+        for each in layout.attached
+    ]
+    newest = {each.item.id: each.item for each in rows if each.left_out is None} | dict(fresh)
+    first: dict[str, ContextItem] = {}
+    last: dict[str, tuple[str, int]] = {}
+    found: list[Placed] = []
+    for each in rows:
+        name, item = each.item.id, each.item
+        if changed is Changed.REFRESH:
+            current = newest.get(name, item)
+            before = first.setdefault(name, item)
+            item = _as_attached(before if current.sha256 == before.sha256 else current, each.item)
+        sha, revision = last.get(name, ("", 0))
+        new = sha != item.sha256
+        if each.left_out is None:
+            last[name] = (item.sha256, revision + new)
+        left_out = "" if each.left_out is None else each.left_out.value
+        found.append(
+            Placed(
+                level=each.level,
+                item=item,
+                revision=revision + new,
+                pinned=each.pinned,
+                left_out=left_out,
+                first=new,
+            )
+        )
+    return found
+
+
+def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
+    """The content that is shown, with the type and the pictures with which it was attached."""
+    if shown.type != attached.type:
+        shown = replace(shown, item=replace(shown.item, type=attached.type))
+    return replace(shown, images=attached.images)
+
+
+def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
+    estimator = request.estimator
+    parts = replace(request.system, instructions=request.system.instructions + request.pending.instructions)
     standing = standing_layer(
-        parts, request.standing, context.preferences.instructions, estimator, budget=context.budget
+        parts, request.standing, request.preferences.instructions, estimator, budget=request.budget
     )
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
-        held = promote(path.attached, turn=path.turn, changed=request.settings.changed, fresh=request.fresh)
+        held = promote(
+            layout.attached, turn=layout.turn, changed=request.settings.changed, fresh=request.fresh
+        )
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
     texts = tuple(each.render() for each in held)
-    summary = clean(request.strip.summary).strip() if request.strip is not None and path.stripped else ""
+    summary = clean(request.strip.summary).strip() if request.strip is not None and layout.stripped else ""
     return SystemLayers(
         standing=standing,
         held=held,
@@ -161,22 +229,21 @@ def _system(request: LayeredRequest, path: LayeredPath) -> SystemLayers:
     )
 
 
-def _share(request: LayeredRequest) -> int:
+def _share(request: ContextRequest) -> int:
     """The library's tokens. On a grid of the window, because a budget changes with what responses need.
 
     Where there is a limit far below the window, or the share is small, a step of that grid would be most of it.
     """
-    context = request.context
-    most = int(request.settings.library_share * context.budget)
-    unit = max(1, context.window // _GRID) if context.window else 1
+    most = int(request.settings.library_share * request.budget)
+    unit = max(1, request.window // _GRID) if request.window else 1
     if most < _FEW * unit:
         unit = min(unit, 1 << max(0, most.bit_length() - _BITS))
     return most // unit * unit
 
 
-def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) -> _Prepared:
-    context, estimator = request.context, request.context.estimator
-    joint = estimator.joint
+def _prepared(request: ContextRequest, layout: Layout) -> ContextRequest:
+    """The request of the laid out path, with its system context made."""
+    estimator, system = request.estimator, layout.system
     sizes = list(system.standing.sizes)
     library = system.heading + sum(system.sizes)
     if system.held:
@@ -186,35 +253,34 @@ def _prepared(request: LayeredRequest, path: LayeredPath, system: SystemLayers) 
         ("memory block", system.memory),
         ("summary", system.summary),
     )
-    sizes += [(name, estimator.of_text(text) + joint) for name, text in extra if text]
+    sizes += [(name, estimator.of_text(text) + estimator.joint) for name, text in extra if text]
     total = sum(size for _, size in sizes)
-    if total > context.budget:
-        raise system_over(total, context.budget, sizes, library=library)
-    given = {each.name: getattr(context, each.name) for each in fields(ContextRequest)}
-    given |= {
-        "outline": path.outline,
-        "pending": Pending(sources=context.pending.sources),
-        "prepared": SystemContext(system.text, total, ()),
-    }
-    return _Prepared(**given)
+    if total > request.budget:
+        raise system_over(total, request.budget, sizes, library=library)
+    return replace(
+        request,
+        outline=layout.outline,
+        offset=layout.offset,
+        pending=Pending(sources=request.pending.sources),
+        own={**request.own, INPUT: Text(request.pending.text)},
+        prepared=SystemContext(system.text, total, ()),
+    )
 
 
-def _extras(request: LayeredRequest, path: LayeredPath) -> dict[int, Preface]:
+def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
     tools = render_tools(request.tool_outputs)
     loom = clean(request.loom_context).strip()
-    if path.first_live is None or not (tools or loom):
+    if layout.first_live is None or not (tools or loom):
         return {}
-    return {path.first_live: Preface(tools=tools, loom=loom)}
+    return {layout.first_live: Preface(tools=tools, loom=loom)}
 
 
-def _plan_system(
-    request: LayeredRequest, path: LayeredPath, system: SystemLayers, prepared: _Prepared
-) -> tuple[Plan, dict[int, Preface]]:
+def _plan_system(request: ContextRequest, layout: Layout) -> Plan:
     """The library is in the system message; only the current turn has something before its words."""
-    prefaces = _extras(request, path)
-    if path.first_live is not None:
-        items = current_items(path.attached, turn=path.turn, fresh=request.fresh)
-        latest = {each.id: each for each in system.held}
+    prefaces = _extras(request, layout)
+    if layout.first_live is not None:
+        items = current_items(layout.attached, turn=layout.turn, fresh=request.fresh)
+        latest = {each.id: each for each in layout.system.held}
         appended = request.settings.changed is Changed.APPEND
         references: list[ItemReference] = []
         given: list[Given] = []
@@ -224,94 +290,77 @@ def _plan_system(
                 references.append(ItemReference(item, held.revision))
             else:
                 given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
-        before = prefaces.get(path.first_live, Preface())
-        prefaces[path.first_live] = replace(
-            before,
+        prefaces[layout.first_live] = replace(
+            prefaces.get(layout.first_live, Preface()),
             references=tuple(references),
             given=tuple(given),
             images=tuple(image for item in items for image in item.images),
         )
     prefaces = {level: preface for level, preface in prefaces.items() if preface}
-    rows = _priced(path, prefaces, prepared, None)
-    return plan_context(replace(prepared, outline=rows)), prefaces
+    plan = plan_context(replace(request, outline=_priced(layout.outline, prefaces, request, None)))
+    return replace(plan, prefaces=prefaces)
 
 
-def _plan_inline(
-    request: LayeredRequest, path: LayeredPath, placed: Sequence[Placed], prepared: _Prepared
-) -> tuple[Plan, dict[int, Preface]]:
+def _plan_inline(request: ContextRequest, layout: Layout) -> Plan:
     """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
     inline = Inline(
-        path=path,
-        placed=placed,
-        share=_share(request),
-        estimator=request.context.estimator,
-        extra=_extras(request, path),
+        layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
     )
-    ruled = replace(path, outline=inline.ruled(path.outline))
-    levels = [level for level, row in path.rows.items() if row.left_out is None]
-    whole = inline.layout(levels)
+    ruled = inline.ruled(layout.outline)
+    levels = [level for level, row in layout.outline.known() if row.left_out is None]
+    whole = inline.layout_of(levels)
 
     def planned(prefaces: Mapping[int, Preface], costs: Mapping[int, int] | None = None) -> Plan:
-        return plan_context(replace(prepared, outline=_priced(ruled, prefaces, prepared, costs)))
+        return plan_context(replace(request, outline=_priced(ruled, prefaces, request, costs)))
 
     plan = planned(whole)
     if not plan.fit.truncated and not plan.fit.shortened:
-        return plan, inline.compacted(whole, ())
+        return replace(plan, prefaces=inline.compacted(whole, ()))
     bearing = whole | inline.unsure()
     tries: list[Callable[[], Plan]] = [
-        lambda: planned(bearing, inline.charged_last(path.offset + plan.fit.head)),
+        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
         # The head may have grown or shrunk with other prices.
-        lambda: planned(bearing, inline.charged_last(path.offset + plan.fit.head)),
-        lambda: planned(inline.layout(_kept(path, plan))),
+        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
+        lambda: planned(inline.layout_of(plan.sent)),
         lambda: planned(bearing, inline.charged_everywhere()),
     ]
     found = whole
     for again in tries:
         plan = again()
-        found = inline.layout(_kept(path, plan))
-        if _holds(path, plan, found, prepared):
+        found = inline.layout_of(plan.sent)
+        if _holds(plan, found):
             break
-    return plan, inline.compacted(found, {path.offset + level for level in plan.fit.shortened})
+    return replace(plan, prefaces=inline.compacted(found, set(plan.fit.shortened)))
 
 
-def _kept(path: LayeredPath, plan: Plan) -> list[int]:
-    return [path.offset + level for level in plan.kept if level not in plan.reasons]
-
-
-def _holds(path: LayeredPath, plan: Plan, prefaces: Mapping[int, Preface], prepared: _Prepared) -> bool:
+def _holds(plan: Plan, prefaces: Mapping[int, Preface]) -> bool:
     """Whether what will be said is no more than what was counted on."""
-    estimator = prepared.estimator
+    estimator = plan.request.estimator
     over = 0
-    for level in _kept(path, plan):
-        preface = prefaces.get(level)
+    for level in plan.sent:
+        preface, row = prefaces.get(level), plan.rows.at(level)
         if preface is None:
             continue
-        words = path.rows[level].tokens
-        actual = words + preface.costs(estimator, asked=words > 0).total
-        most = plan.fit.shortened.get(level - path.offset)
-        if most is None:
-            over += actual - plan.rows.at(level - path.offset).tokens
+        cost = preface.costs(estimator, asked=row.tokens > 0).total
+        if level not in plan.fit.shortened:
+            over += cost - row.before
         else:
-            least = preface.floor(estimator, asked=words > 0) + min(words, least_tokens(estimator))
-            room = most - beside_words(plan, level - path.offset)
-            over += min(actual, max(room, least)) - room
+            _, room = plan.allowed(level)
+            least = preface.floor(estimator, asked=row.tokens > 0) + min(row.tokens, least_tokens(estimator))
+            over += min(row.tokens + cost, max(room, least)) - room
     return over <= 0
 
 
-def beside_words(plan: Plan, level: int) -> int:
-    """What a level of the engine's costs besides its own content: a blank line, a heading, sources."""
-    return plan.sketch.tail.live(level - plan.rows.first) - plan.rows.at(level).tokens
-
-
 def _priced(
-    path: LayeredPath,
+    outline: PathOutline,
     prefaces: Mapping[int, Preface],
-    prepared: _Prepared,
+    request: ContextRequest,
     costs: Mapping[int, int] | None,
 ) -> PathOutline:
-    """The rows as they cost with what stands before their words."""
-    estimator = prepared.estimator
-    recent = max(path.rows, default=0) - max(_RECENT, 2 * prepared.preferences.minimum_recent_nodes)
+    """The rows with what is before their words, at its own price or at a given one."""
+    estimator = request.estimator
+    last = outline.first + len(outline.tail) - 1
+    recent = last - max(_RECENT, 2 * request.preferences.minimum_recent_nodes)
 
     def row_of(level: int, row: Candidate) -> Candidate:
         preface = prefaces.get(level)
@@ -319,26 +368,8 @@ def _priced(
             return row
         asked = row.tokens > 0
         cost = preface.costs(estimator, asked=asked).total if costs is None else costs.get(level, 0)
-        # Only what is recent is ever shortened, and finding out how far takes time.
+        # Only recent levels are ever shortened, and finding out how far takes time.
         floor = cost if level < recent else min(cost, preface.floor(estimator, asked=asked))
-        return row._replace(tokens=row.tokens + cost, least=least_of(row, estimator) + floor)
+        return row._replace(before=cost, before_least=floor)
 
-    outline, offset = path.outline, path.offset
-    return replace(
-        outline,
-        head=[row_of(offset + index, row) for index, row in enumerate(outline.head)],
-        tail=[row_of(offset + outline.first + index, row) for index, row in enumerate(outline.tail)],
-    )
-
-
-def _warnings(request: LayeredRequest, path: LayeredPath) -> list[str]:
-    found = [
-        f"{each.item.id} contains NUL characters, which are shown as �"
-        for each in {each.item.id: each for each in path.attached}.values()
-        if has_nul(each.item.content)
-    ]
-    if has_nul(path.input_text):
-        found.append("the input contains NUL characters, which are sent as they are")
-    if request.strip is not None and request.strip.summary.strip() and not path.stripped:
-        found.append("there is nothing for the summary to stand for, so all turns are sent")
-    return found
+    return outline.changed(row_of)

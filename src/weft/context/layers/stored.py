@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sha256_of
-from weft.context.layers.names import SEPARATOR, LayerId
+from weft.context.layers.items import SEPARATOR, LayerId
 from weft.context.manifest import Manifest
-from weft.context.marker import JOINT
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import Block, Mixed, Text, content_from_wire
 from weft.tree.json import JsonObject, JsonValue

@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.escapes import one_line
+from weft.context.layers.blocks import ToolOutput, one_line
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted

@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.escapes import one_line
+from weft.context.layers.blocks import ToolOutput, one_line
 from weft.context.layers.items import ContextItem, document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge.passages import RankedPassage, asked_words, may_answer, rank

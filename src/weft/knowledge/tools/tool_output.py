@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from weft.context.layers.blocks import CitedSource, ToolOutput, render_item
-from weft.context.layers.escapes import close_nothing, one_line
+from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
 from weft.context.layers.items import ContextItem
 
 _CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."

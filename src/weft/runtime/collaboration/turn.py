@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from weft.commands.catalog import NotRun
 from weft.commands.parse import parse_ignored
 from weft.commands.scanner import Scan, ScannedCommand, Scanner
-from weft.context.agent_view.node_headings import may_become_heading, strip_headings
-from weft.context.marker import JOINT
-from weft.context.tokens import DEFAULT
+from weft.context.agent_view.loom_block import may_become_heading, strip_headings
+from weft.context.tokens import DEFAULT, JOINT
 from weft.providers.base import Request
 from weft.providers.events import StopReason
 from weft.runtime.collaboration.run_events import Commanded, RunEvent, TextChunk

@@ -1,39 +1,38 @@
 """The context of a loom-aware agent: the conversation, and the tree around it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from sqlalchemy import select
 
-from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_envelope, render_loom
+from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace
-from weft.context.agent_view.loom_plan import LoomPlan
 from weft.context.agent_view.memory_block import MemoryContents, Showing
-from weft.context.layers.layered_context import context_of
-from weft.context.layers.request import LayeredRequest
+from weft.context.layers.render import context_of
+from weft.context.render import render_context
+from weft.context.request import ContextRequest
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate
+from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
-from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.assembler import RequestReader
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.prepared_request import Assembly, ContextInputs
 from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.memory import MemoryKind, live_memory
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
-from weft.tree.content import Content, plain_text
+from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.snippet import EXTRACT, extract
 
-if TYPE_CHECKING:
-    from weft.runtime.contexts.layers import Assembly, ContextInputs
-
+Written = TypeVar("Written")
 _AT_ONCE = 100
 _NAMED = 3
 """How many nodes of the way are named."""
@@ -50,28 +49,42 @@ class InRun:
     asked: str = ""
 
 
-def see(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> AssembledContext:
+def see(
+    contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None
+) -> AssembledContext:
     """What the agent is sent."""
-    plan, contents = _planned(contexts, agent, gathered, run)
-    if plan.layers is None:
-        return render_loom(plan, contents)
-    assembly = gathered.assembly(plan.layers, loom_envelope(plan, contents))
-    return context_of(assembly.plan, assembly.envelope)
+    if gathered.request.dialogue:
+        assembly = lay_out(contexts, agent, gathered, run)
+        return context_of(assembly.plan, assembly.envelope)
+    return _with_loom(contexts, agent, gathered, run, _as_document)
 
 
-def lay_out(contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None) -> "Assembly":
+def lay_out(contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None) -> Assembly:
     """The same of a dialogue, in layers."""
-    plan, contents = _planned(contexts, agent, gathered, run)
-    return gathered.assembly(plan.laid_out, loom_envelope(plan, contents))
+    return _with_loom(contexts, agent, gathered, run, _in_layers)
 
 
-def _planned(
-    contexts: Contexts, agent: Agent, gathered: "ContextInputs", run: InRun | None
-) -> tuple[LoomPlan, dict[str, Content]]:
+def _as_document(gathered: ContextInputs, loom: LoomAware) -> AssembledContext:
+    plan = plan_loomaware(gathered.request, loom)
+    return render_context(plan, gathered.contents(plan.wanted))
+
+
+def _in_layers(gathered: ContextInputs, loom: LoomAware) -> Assembly:
+    return gathered.written(lambda request: plan_loomaware(request, loom))
+
+
+def _with_loom(
+    contexts: RequestReader,
+    agent: Agent,
+    gathered: ContextInputs,
+    run: InRun | None,
+    write: Callable[[ContextInputs, LoomAware], Written],
+) -> Written:
     """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
-    reader, layered = gathered.reader, _prompted(gathered.layered, agent)
-    tree, now = reader.tree.ulid, contexts.clock()
-    rows = [*layered.context.outline.head, *layered.context.outline.tail]
+    # Where it is too long it is pruned, which tells more than a strip does.
+    request = replace(_prompted(gathered.request, agent), strip=None)
+    reader, tree, now = gathered.reader, gathered.reader.tree.ulid, contexts.clock()
+    rows = [*request.outline.head, *request.outline.tail]
     found = run or _outside(contexts, agent, reader, rows)
     facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
@@ -88,19 +101,16 @@ def _planned(
             summaries=_Summaries(reader, rows),
             showing=Showing(inline=inline_tokens(agent)),
         )
-        # Where it is too long it is pruned, which tells more than a strip does.
-        plan = plan_loomaware(replace(layered, strip=None), loom)
-        return plan, gathered.contents(plan.wanted)
+        return write(replace(gathered, request=request), loom)
 
 
-def _prompted(layered: LayeredRequest, agent: Agent) -> LayeredRequest:
-    """With the agent's own prompt, which a document goes without: whoever is told of the loom is told who it is."""
-    context = layered.context
-    prompt = context.system.agent or agent.configuration.system_prompt or ""
-    return replace(layered, context=replace(context, system=replace(context.system, agent=prompt)))
+def _prompted(request: ContextRequest, agent: Agent) -> ContextRequest:
+    """With the agent's own prompt, which a document goes without: an agent that sees the loom knows its role."""
+    prompt = request.system.agent or agent.configuration.system_prompt or ""
+    return replace(request, system=replace(request.system, agent=prompt))
 
 
-def _outside(contexts: Contexts, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
+def _outside(contexts: RequestReader, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
     """What the agent would see if it were asked here now."""
     tree, me = reader.tree, contexts.actor
     with contexts.store.read() as session:

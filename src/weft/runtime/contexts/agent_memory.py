@@ -9,8 +9,8 @@ from typing import NamedTuple, cast
 
 from sqlalchemy import select
 
-from weft.context.agent_view.action_trace import Action
 from weft.context.agent_view.memory_block import (
+    Action,
     MemoryContents,
     Pin,
     PinnedDocument,

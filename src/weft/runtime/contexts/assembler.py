@@ -1,29 +1,26 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import bindparam, select
 
-from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
-from weft.context.layers.settings import LayerSettings
-from weft.context.manifest import NO_LIMIT, Manifest
-from weft.context.plan_manifest import planned_manifest, tells_all
-from weft.context.render import write_context
-from weft.context.result import AssembledContext
-from weft.context.select import Annotations, PathOutline
-from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
+from weft.context.layers.cache import CacheWay, cache_profile
+from weft.context.manifest import NO_LIMIT
+from weft.context.request import ContextRequest, Pending, Profile
+from weft.context.rows import Annotations, PathOutline
+from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, WeftError
+from weft.providers.base import ModelProfile, ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.profiles import profiles_of
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
@@ -34,14 +31,9 @@ from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import Content
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonValue, camel
 from weft.tree.tree import Mode
-
-if TYPE_CHECKING:
-    from weft.providers.base import ModelProfile
-    from weft.runtime.contexts.layers import ContextInputs, Layering
 
 AnyOptions = TypeVar("AnyOptions", bound=ContextOptions)
 
@@ -55,47 +47,20 @@ def unknown(_model: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts(Reader):
-    """What models see of a grove's trees, as one agent may look at them."""
+class RequestReader(Reader):
+    """Reads what a context is made of: the settings, the path and who would answer."""
 
     cache: ContentCache
     clock: Clock = system_clock
-    profiles: "Callable[[str], ModelProfile | None]" = unknown
+    profiles: Callable[[str], ModelProfile | None] = unknown
     """What a model can do, by its `provider:model`."""
 
     @classmethod
-    def of(cls, caller: Caller) -> "Contexts":
+    def of(cls, caller: Caller) -> Self:
         executor = caller.executor
         return cls(
             executor.store, caller.actor, executor.contents, executor.clock, profiles_of(executor.providers)
         )
-
-    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The context at a node, or where the agent stands: what a model would be sent from there.
-
-        In layers, where there is anything that only layers lay out.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            agent = self.looking(opened, options.agent)
-            if agent is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._layering.context(opened, node, options)
-                return self._plain(opened, node, options)
-            gathered = self.gathered(opened, node, options)
-        # Whoever sees the tree around it is shown more, which is read one after another: a reader who
-        # holds a connection while it waits for a second could wait for others who do the same.
-        from weft.runtime.contexts.agent_context import see  # noqa: PLC0415 - few agents are
-
-        return see(self, agent, gathered, None)
-
-    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "ContextInputs":
-        """All that is read of a path for whoever sees the tree around it."""
-        from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - few agents are
-
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-        return self._layering.gather(opened, node, LayerOptions.of(options))
 
     def for_model(self, opened: Opened, options: AnyOptions) -> AnyOptions:
         """The options with the window and the abilities of the model that would answer, where none are given."""
@@ -119,36 +84,8 @@ class Contexts(Reader):
         return found if aware else None
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
-        """A tree for whoever reads more than one thing of it."""
+        """A tree, where more than one thing is read of it."""
         return self._tree(tree)
-
-    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The path alone, whatever its turns brought along."""
-        with self._tree(tree) as opened:
-            return self._plain(opened, node, options)
-
-    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-            return False
-        if options.tool_outputs:
-            return True
-        from weft.runtime.contexts.system_blocks import (  # noqa: PLC0415 - vaults and documents come along
-            calls_for_layers,
-        )
-
-        end = self._cursor_row(opened) if node is None else self._row(opened, node)
-        return calls_for_layers(opened, end, self.actor, options.settings)
-
-    @property
-    def _layering(self) -> "Layering":
-        from weft.runtime.contexts.layers import Layering  # noqa: PLC0415 - it stands on this module
-
-        return Layering(self.store, self.actor, self.cache)
-
-    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        plan, reader = self._planned(opened, node, options)
-        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -156,27 +93,6 @@ class Contexts(Reader):
             kept = json.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
         known = {camel(each.name) for kind in (Preferences, LayerSettings) for each in fields(kind)}
         return {name: value for name, value in kept.items() if name in known}
-
-    def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped: the account of the context, and hardly any text is read for it.
-
-        Only where the texts themselves decide, because some are shortened or counted exactly,
-        is the context written.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            if self.looking(opened, options.agent) is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._layering.context(opened, node, options).manifest
-                plan, reader = self._planned(opened, node, options)
-                if tells_all(plan) and not plan.request.estimator.seam:
-                    return planned_manifest(plan)
-                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
-        return self.at(tree, node, options).manifest
-
-    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
-        request, reader = self.request(opened, node, options)
-        return plan_context(replace(request, outline=reader.outline(request))), reader
 
     def request(
         self, opened: Opened, node: str | None, options: ContextOptions
@@ -210,7 +126,7 @@ class Contexts(Reader):
             buffer_system_context=told.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=Profile(prefix_cache=bool(options.prefix_cache), prefill=bool(options.prefill)),
+            profile=_profile(options, agent),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
@@ -293,6 +209,14 @@ def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts
     return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
 
 
+def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
+    """What the provider can do; cuts move in steps where it has a cache for prefixes."""
+    cached = options.prefix_cache
+    if cached is None and agent is not None and agent.model_ref:
+        cached = cache_profile(agent.model_ref).way is not CacheWay.NONE
+    return Profile(prefix_cache=bool(cached), prefill=bool(options.prefill))
+
+
 def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:
     """How this agent likes to be shown its surroundings, where it says so."""
     layout = None if agent is None else agent.configuration.custom.get(_LAYOUT)
@@ -329,8 +253,14 @@ def _names(opened: Opened) -> dict[str, str]:
     return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
 
 
-def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content]:
-    """The texts of what is kept, in one query for all that is not at hand."""
-    rows = {ulid: reader.seen[ulid] for ulid in wanted}
-    contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
-    return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts
+def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:
+    """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""
+
+    def profile(name: str) -> ModelProfile | None:
+        try:
+            provider, model = (providers or installed_providers()).model(name)
+        except WeftError:
+            return None
+        return provider.profile(model)
+
+    return profile

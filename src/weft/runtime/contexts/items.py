@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
-from weft.context.layers.items import ContextItem, document, node, note, query, selection, url
+from weft.context.layers.items import EXPANDED, ContextItem, document, node, note, query, selection, url
 from weft.context.layers.library import Attached, attached_twice
-from weft.context.layers.names import EXPANDED
-from weft.context.select import Annotations, reason_to_leave_out
+from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.knowledge.notes import Mounted

@@ -1,143 +1,75 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self, cast
 
-from weft.context.layers.controls import CacheWay, cache_profile
+from sqlalchemy import select
+
+from weft.context.assemble import plan_context
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
-from weft.context.layers.layered_context import context_of
 from weft.context.layers.library import Attached
-from weft.context.layers.plan import LayerPlan, plan_layers
-from weft.context.layers.render import render_layers
-from weft.context.layers.request import LayeredRequest
-from weft.context.layers.settings import Changed, LayerSettings, Placement, resolve_layer_settings
+from weft.context.layers.plan import plan_layers
+from weft.context.layers.render import context_of
 from weft.context.layers.stored import load_envelope, named_snapshots
-from weft.context.marker import JOINT
+from weft.context.manifest import Manifest
+from weft.context.render import planned_manifest, tells_all, write_context
+from weft.context.request import Plan, Strip
 from weft.context.result import AssembledContext
-from weft.context.select import Candidate, PathOutline
-from weft.context.tokens import DEFAULT
+from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
+from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.assembler import Contexts, contents_for
-from weft.runtime.contexts.history_strip import strip_of
+from weft.runtime.contexts.agent_context import lay_out, see
+from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, require_no_tools
 from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.prepared_request import Prepared, prepare
-from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_of
+from weft.runtime.contexts.prepared_request import (
+    Assembly,
+    ContextInputs,
+    Prepared,
+    contents_for,
+    keeping,
+    prepare,
+    with_legacy,
+)
+from weft.runtime.contexts.system_blocks import calls_for_layers, preferences_of, standing_of
+from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import ContentCache, agent_value
+from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.projects import load_vaults
-from weft.runtime.operations.scope import Clock
-from weft.runtime.views.reader import Opened, Reader
+from weft.runtime.views.reader import Opened
+from weft.store import schema
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
-from weft.store.rows import NodeRow
+from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import find_node
+from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, Text, spoken_text
+from weft.tree.content import spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
+from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept
 
 
 @dataclass(frozen=True, slots=True)
-class Assembly:
-    """An envelope, with what it was made from."""
-
-    envelope: Envelope
-    plan: LayerPlan
-    end: NodeRow
-    settings: LayerSettings
-    stood: Stood
-
-    @property
-    def turn(self) -> list[str]:
-        """Ids of the nodes whose words are the input."""
-        rows = self.plan.path.rows.values()
-        spoken = {row.id for row in rows if row.tokens}
-        return [name for name in self.plan.turn if name in spoken]
-
-
-@dataclass(frozen=True, slots=True)
-class ContextInputs:
-    """What was read for a request, before anything is decided."""
-
-    layered: LayeredRequest
-    reader: PathReader
-    legacy: dict[str, str]
-    stood: Stood
-    warnings: tuple[str, ...] = ()
-
-    def contents(self, names: Iterable[str]) -> dict[str, Content]:
-        """The words of these nodes; what was sent for them, where only that is known."""
-        wanted = list(names)
-        sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
-        return contents_for(wanted, self.reader) | sent
-
-    def assembly(self, plan: LayerPlan, envelope: Envelope) -> Assembly:
-        """An envelope of it, with what could not be read."""
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        envelope = replace(envelope, warnings=warnings)
-        return Assembly(envelope, plan, self.reader.end, self.layered.settings, self.stood)
-
-    @property
-    def way(self) -> tuple[Placement, float]:
-        """Where items stand, and how far a cut moves at a time."""
-        return self.layered.settings.library, self.layered.context.rules.step
-
-    def with_way(self, library: Placement, step: float) -> "ContextInputs":
-        """The same with other settings; only what the cut asks for is read again."""
-        context = self.layered.context
-        if step != context.rules.step:
-            request = replace(context, preferences=replace(context.preferences, truncation_step=step))
-            outline = _with_legacy(self.reader.outline(request), self.reader, self.legacy)
-            context = replace(request, outline=outline)
-        settings = replace(self.layered.settings, library=library)
-        return replace(self, layered=replace(self.layered, context=context, settings=settings))
-
-
-@dataclass(frozen=True, slots=True)
-class Layering(Reader):
-    """From a place in a dialogue to its request in layers."""
-
-    cache: ContentCache
-
-    def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The same as any context is given, with its layers."""
-        assembly = self.assemble(opened, node, LayerOptions.of(options))
-        return context_of(assembly.plan, assembly.envelope)
-
-    def opened(self, tree: str) -> AbstractContextManager[Opened]:
-        """A tree for whoever reads more than one thing of it."""
-        return self._tree(tree)
+class Assembler(RequestReader):
+    """Reads all that a request is made of, and lays it out."""
 
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
 
-    def _answering(self, opened: Opened, named: str | None) -> Agent | None:
-        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        key = self.actor.agent if named is None else find_agent(opened.session, named)
-        agent = agent_value(agent_row(opened.session, key))
-        return agent if agent.model_ref is not None else None
-
-    def assemble(self, opened: Opened, node: str | None, options: LayerOptions) -> Assembly:
-        """Plan and render, with everything that has to be read for it."""
-        return self.render(self.gather(opened, node, options))
-
     def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
         """All that has to be read for a request from a node."""
-        contexts = Contexts(self.store, self.actor, self.cache)
-        request, reader = contexts.request(opened, node, self._cached(opened, options))
+        request, reader = self.request(opened, node, options)
         grove, tree = preferences_of(opened)
         settings = resolve_layer_settings(
             cast("dict[str, JsonValue]", grove),
@@ -149,8 +81,9 @@ class Layering(Reader):
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key)
-        layered = LayeredRequest(
-            context=replace(request, outline=_with_legacy(reader.outline(request), reader, legacy)),
+        request = replace(
+            request,
+            outline=with_legacy(reader.outline(request), reader, legacy),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
@@ -165,12 +98,11 @@ class Layering(Reader):
             settings=settings,
         )
         warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(layered, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
     def render(self, gathered: "ContextInputs") -> Assembly:
         """The envelope of what was read."""
-        plan = plan_layers(gathered.layered)
-        return gathered.assembly(plan, render_layers(plan, gathered.contents([*plan.wanted, *plan.turn])))
+        return gathered.written(plan_layers)
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -180,25 +112,86 @@ class Layering(Reader):
             return False
         return True
 
-    def _cached(self, opened: Opened, options: LayerOptions) -> LayerOptions:
-        """Cuts move in steps where the agent that answers has a cache for prefixes."""
-        agent = self._answering(opened, options.agent)
-        if options.prefix_cache is not None or agent is None:
-            return options
-        return replace(options, prefix_cache=cache_profile(agent.model_ref or "").way is not CacheWay.NONE)
+
+@dataclass(frozen=True, slots=True)
+class Contexts(Assembler):
+    """What models see of a grove's trees, as one agent may look at them."""
+
+    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The context at a node, or at the agent's cursor: what a model would be sent from there.
+
+        In layers, where there is anything that only layers lay out.
+        """
+        with self._tree(tree) as opened:
+            options = self.for_model(opened, options)
+            agent = self.looking(opened, options.agent)
+            if agent is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._laid_out(opened, node, options)
+                return self._plain(opened, node, options)
+            gathered = self.gathered(opened, node, options)
+        # A loom-aware agent is shown more, which is read one after another: a reader that
+        # holds a connection while it waits for a second could block others.
+        return see(self, agent, gathered, None)
+
+    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> ContextInputs:
+        """All that is read of a path for an agent that sees the tree around it."""
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+        return self.gather(opened, node, LayerOptions.of(options))
+
+    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+        """The path alone, without what its turns attached."""
+        with self._tree(tree) as opened:
+            return self._plain(opened, node, options)
+
+    def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
+        """What would be kept and dropped; hardly any text is read for it.
+
+        The context is written only where texts decide, because some are shortened or counted exactly.
+        """
+        with self._tree(tree) as opened:
+            options = self.for_model(opened, options)
+            if self.looking(opened, options.agent) is None:
+                if self._calls_for_layers(opened, node, options):
+                    return self._laid_out(opened, node, options).manifest
+                plan, reader = self._planned(opened, node, options)
+                if tells_all(plan) and not plan.request.estimator.seam:
+                    return planned_manifest(plan)
+                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
+        return self.at(tree, node, options).manifest
+
+    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+            return False
+        if options.tool_outputs:
+            return True
+        return calls_for_layers(opened, self.end_of(opened, node), self.actor, options.settings)
+
+    def _laid_out(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        assembly = self.render(self.gather(opened, node, LayerOptions.of(options)))
+        return context_of(assembly.plan, assembly.envelope)
+
+    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
+        plan, reader = self._planned(opened, node, options)
+        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
+
+    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
+        request, reader = self.request(opened, node, options)
+        return plan_context(replace(request, outline=reader.outline(request))), reader
 
 
 @dataclass(frozen=True, slots=True)
-class Layers(Layering):
+class Layers(Assembler):
     """What models would be sent of a grove's dialogues, and what they were sent."""
 
-    clock: Clock
-    caller: Caller
+    caller: Caller = field(kw_only=True)
 
     @classmethod
-    def of(cls, caller: Caller) -> "Layers":
-        executor = caller.executor
-        return cls(executor.store, caller.actor, executor.contents, executor.clock, caller)
+    def of(cls, caller: Caller) -> Self:
+        base = Assembler.of(caller)
+        return cls(base.store, base.actor, base.cache, base.clock, base.profiles, caller=caller)
 
     def prepare(
         self, tree: str, node: str, options: LayerOptions, *, is_subject: bool = False, way: str = ""
@@ -214,34 +207,33 @@ class Layers(Layering):
             return prepare(opened, assembly, self._answering(opened, options.agent), self.clock(), way=way)
 
     def at(self, tree: str, node: str | None, options: LayerOptions) -> Envelope:
-        """The envelope of a request from a node, or from where the agent stands."""
+        """The envelope of a request from a node, or from the agent's cursor."""
         return self._assembled(tree, node, options).envelope
 
     def _assembled(
         self, tree: str, node: str | None, options: LayerOptions, *, is_subject: bool = False
     ) -> Assembly:
         """As the agent that answers is shown it: a loom-aware one sees the tree around it."""
-        contexts = Contexts.of(self.caller)
         with self._tree(tree) as opened:
-            options = contexts.for_model(opened, options)
+            options = self.for_model(opened, options)
             gathered = self.gather(opened, node, options)
-            agent = None if is_subject else contexts.looking(opened, options.agent)
+            agent = None if is_subject else self.looking(opened, options.agent)
             if agent is None:
                 return self.render(gathered)
-        from weft.runtime.contexts.agent_context import lay_out  # noqa: PLC0415 - few agents are
+        return lay_out(self, agent, gathered, None)
 
-        return lay_out(contexts, agent, gathered, None)
+    def _answering(self, opened: Opened, named: str | None) -> Agent | None:
+        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
+        key = self.actor.agent if named is None else find_agent(opened.session, named)
+        agent = agent_value(agent_row(opened.session, key))
+        return agent if agent.model_ref is not None else None
 
     def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
-        from weft.runtime.contexts.prepared_request import keep  # noqa: PLC0415 - beside what it keeps
-
-        return keep(self.caller, prepared, attempt)
+        return self.caller.perform(keeping(prepared, attempt))
 
     def report(self, kept: "Kept", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        from weft.runtime.operations.envelopes import ReportCached  # noqa: PLC0415
-
         self.caller.perform(ReportCached(kept=kept, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
@@ -320,16 +312,35 @@ def _fresh(
     return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
 
 
-def _with_legacy(outline: PathOutline, reader: PathReader, legacy: dict[str, str]) -> PathOutline:
-    """Levels at the size of what was sent for them, where that was saved."""
-    if not legacy:
-        return outline
-    of_text = reader.estimator.of_text
+_texts = schema.texts
+_TURNS = 4
 
-    def sized(row: Candidate) -> Candidate:
-        text = legacy.get(row.id)
-        return row if text is None else row._replace(tokens=of_text(text), kind="text")
 
-    return replace(
-        outline, head=[sized(row) for row in outline.head], tail=[sized(row) for row in outline.tail]
+def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str | None) -> Strip | None:
+    """The given summary, or those of the nodes from the root on as far as every one has one."""
+    turns = settings.strip_turns
+    if summary is not None:
+        return Strip(summary=summary, turns=_TURNS if turns is None else turns)
+    if turns is None:
+        return None
+    rows = walk_up(opened.session, opened.key, end.position)
+    told = _summaries(opened, rows)
+    lines: list[str] = []
+    through = -1
+    for row in rows:
+        if row.key in told:
+            lines.append(f"- [{row.local_id}] {told[row.key]}")
+        elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
+            # From here on nobody has told what was said: it stays as it is.
+            break
+        through = row.depth
+    return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None
+
+
+def _summaries(opened: Opened, rows: list[NodeRow]) -> dict[int, str]:
+    there = select(_texts.c.node, _texts.c.summary).where(
+        _texts.c.tree == opened.key,
+        _texts.c.summary.is_not(None),
+        opened.session.dialect.among(_texts.c.node, [row.key for row in rows]),
     )
+    return {row.node: " ".join(row.summary.split()) for row in opened.session.execute(there)}

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, or_, select
 
 from weft.commands.reply import INLINE_TOKENS, TreeRow
-from weft.context.agent_view.loom_block import LoomPlace, Presence
-from weft.context.agent_view.node_headings import HeadingFacts
+from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace, Presence
 from weft.ids import PRIME, base_of, is_ulid
 from weft.runtime.operations.node_values import TREE_ROWS, contents_of, tree_value
 from weft.runtime.operations.permissions import agent_row

@@ -11,10 +11,10 @@ from weft.tree.node import Identified
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
+    from weft.context.fit import Strategy
     from weft.context.layers.blocks import ToolOutput
     from weft.context.layers.items import ContextItem
-    from weft.context.layers.settings import Changed, Placement
-    from weft.context.strategy import Strategy
+    from weft.context.settings import Changed, Placement
     from weft.context.tokens import EstimatorLike
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.context.assemble import ContextRequest
-from weft.context.fit import SkippedRange
+from weft.context.fit import SkippedRange, Strategy
 from weft.context.manifest import NO_LIMIT
-from weft.context.select import (
+from weft.context.request import ContextRequest
+from weft.context.rows import (
     SPOKEN,
     Annotations,
     Candidate,
@@ -18,11 +18,11 @@ from weft.context.select import (
     ToolTraffic,
     answers_of,
     bound_of,
+    least_of_content,
     left_out_of,
     reason_to_leave_out,
+    tokens_of_content,
 )
-from weft.context.sizes import least_of_content, tokens_of_content
-from weft.context.strategy import Strategy
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import paired_rows, tools_of

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
 
-from weft.context.layers.controls import OPENAI, CacheProfile, CacheWay, cache_profile
+from weft.context.layers.cache import OPENAI, CacheProfile, CacheWay, cache_profile, pieces_of, predict
 from weft.context.layers.envelope import RequestBlock
-from weft.context.layers.names import LayerId
-from weft.context.layers.prediction import pieces_of, predict
-from weft.context.layers.settings import Placement
+from weft.context.layers.items import LayerId
+from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.bodies import record_of
@@ -23,7 +23,7 @@ from weft.tree.progress import Progress, silent
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.contexts.layers import ContextInputs, Layers
+    from weft.runtime.contexts.layers import Layers
 
 _envelopes = schema.envelopes
 _READ, _WRITE = 0.1, 1.25
@@ -303,7 +303,7 @@ class _Trial:
     profile: CacheProfile
 
     def laid_out(
-        self, gathered: "ContextInputs", ways: Iterable[tuple[Placement, float]]
+        self, gathered: ContextInputs, ways: Iterable[tuple[Placement, float]]
     ) -> dict[tuple[Placement, float], list[RequestBlock]]:
         found: dict[tuple[Placement, float], list[RequestBlock]] = {}
         whole: dict[Placement, list[RequestBlock]] = {}

@@ -98,7 +98,7 @@ def new_holder(now: int, entropy: Entropy) -> str:
 
 
 def is_dead_process(holder: str) -> bool:
-    """Whether that process is certainly gone. Of other machines nobody knows; their time runs out."""
+    """True if that process is certainly gone. Processes of other machines are not known: their holds expire."""
     machine, _, number = holder.rpartition("#")
     if machine != _machine() or not number.isdecimal():
         return False

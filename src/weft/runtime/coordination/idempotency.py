@@ -90,8 +90,8 @@ class Idempotency:
             return KeyedResult(state=KeyedState.DONE, result=work(), is_repeated=False)
         wanted = self._wanted(operation, key, body)
         self._sweep()
-        mine, found = self._claim(wanted)
-        return self._do(found, work) if mine else self._wait(found, wanted, work)
+        mine, current = self._claim(wanted)
+        return self._do(current, work) if mine else self._wait(current, wanted, work)
 
     def _wanted(self, operation: str, key: str, body: JsonObject) -> ClaimRow:
         if not check_text(key, what="idempotency key", limit=_KEY_LIMIT).strip():
@@ -145,19 +145,19 @@ class Idempotency:
         kept = None if result is None else orjson.dumps(result).decode()
         self.executor.store.write(lambda transaction: settle_claim(transaction, mine, state, kept))
 
-    def _wait(self, found: ClaimRow, wanted: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
+    def _wait(self, current: ClaimRow, wanted: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
         """Wait for the result of the call that has the claim, or for its error."""
-        first = found
+        first = current
         end = time.monotonic() + self.patience
         pause = _FIRST_LOOK
         while True:
-            if found.body != wanted.body:
+            if current.body != wanted.body:
                 raise ConflictError(
                     f"the idempotency key {wanted.key!r} was used for another request",
                     hint="draw a new key for a new request",
                 )
-            if found.holder == first.holder and found.state is not ClaimState.CLAIMED:
-                return _answer(found)
+            if current.holder == first.holder and current.state is not ClaimState.CLAIMED:
+                return _answer(current)
             if time.monotonic() >= end or self.given_up():
                 raise ConflictError(
                     f"the first call with the idempotency key {wanted.key!r} is still under way",
@@ -175,7 +175,7 @@ class Idempotency:
             elif seen.holder != first.holder:
                 # The first failed in a way that may pass, and another caller has taken it up since.
                 first = seen
-            found = seen
+            current = seen
 
     def _sweep(self) -> None:
         """Delete old claims, now and then."""
@@ -209,13 +209,15 @@ _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()
 
 
 def _answer(row: ClaimRow) -> KeyedResult:
-    kept: dict[str, JsonValue] = {} if row.result is None else orjson.loads(row.result)
+    stored: dict[str, JsonValue] = {} if row.result is None else orjson.loads(row.result)
     match row.state:
         case ClaimState.DONE | ClaimState.INTERRUPTED:
             state = KeyedState[row.state.name]
-            return KeyedResult(state=state, result=kept.get("value"), is_repeated=True, since=row.created_at)
-        case ClaimState.REFUSED | ClaimState.RELEASED if kept:
-            raise error_from_wire(kept)
+            return KeyedResult(
+                state=state, result=stored.get("value"), is_repeated=True, since=row.created_at
+            )
+        case ClaimState.REFUSED | ClaimState.RELEASED if stored:
+            raise error_from_wire(stored)
         case _:
             raise ConflictError(
                 "the first call with this idempotency key failed", hint="ask again with the same key"

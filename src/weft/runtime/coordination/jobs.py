@@ -125,9 +125,9 @@ class JobBoard:
 
         def work(transaction: Transaction) -> Job:
             self._check(transaction, MemberRole.OWNER)
-            found = retry_job(transaction, job, self.executor.clock())
+            is_retried = retry_job(transaction, job, self.executor.clock())
             row = job_row(transaction, job)
-            if not found or row is None:
+            if not is_retried or row is None:
                 raise NotFoundError(f"no job {job} that could be tried again", hint=Hint(HintKind.LIST_JOBS))
             return _job_values(transaction, [row])[0]
 

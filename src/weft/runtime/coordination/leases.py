@@ -20,6 +20,7 @@ from weft.runtime.operations.scope import Scope
 from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
 from weft.store.lookup import find_tree
 from weft.store.rows import TreeState
+from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import find_node, node_row
 from weft.tree.access import MemberRole
@@ -130,11 +131,15 @@ def _take(scope: Scope, tree: TreeState, position: int, run: str, until: int) ->
     row = take_lease(scope.transaction, tree, wanted, scope.now)
     if row.run != run:
         raise scope.lease_taken(row)
+    return _lease(scope.transaction, tree.ulid, row)
+
+
+def _lease(session: Session, tree: str, row: LeaseRow) -> Lease:
     return Lease(
-        tree_id=tree.ulid,
-        node_id=scope.transaction.node(tree.key, row.position).ulid,
+        tree_id=tree,
+        node_id=node_row(session, row.tree, row.position).ulid,
         run=row.run,
-        agent_id=scope.transaction.agent(row.agent).ulid,
+        agent_id=agent_row(session, row.agent).ulid,
         token=row.token,
         expires_at=from_microseconds(row.expires_at),
     )
@@ -193,18 +198,8 @@ class Leases:
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
             key = find_tree(session, tree)
             require_access(session, self.actor, MemberRole.READER, key)
-            position = find_node(session, key, node).position
-            held = lease_at(session, key, position, self.executor.clock())
-            if held is None:
-                return None
-            return Lease(
-                tree_id=heading_of(session, key).ulid,
-                node_id=node_row(session, key, position).ulid,
-                run=held.run,
-                agent_id=agent_row(session, held.agent).ulid,
-                token=held.token,
-                expires_at=from_microseconds(held.expires_at),
-            )
+            held = lease_at(session, key, find_node(session, key, node).position, self.executor.clock())
+            return None if held is None else _lease(session, heading_of(session, key).ulid, held)
 
     def _write(self, tree: str, work: Callable[[Scope, TreeState], T]) -> T:
         """Bookkeeping, not an operation: checked like one, in one transaction, without an event."""

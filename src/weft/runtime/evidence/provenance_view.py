@@ -385,15 +385,15 @@ def _attempt(session: Session, tree: int, row: NodeRow) -> Any:
 def _response_fields(row: Any) -> Mapping[str, Any]:
     if row is None:
         return {}
-    asked, came = row.requested_at, row.responded_at
+    requested, responded = row.requested_at, row.responded_at
     return {
         "provider": row.provider,
         "model": row.model,
         "request_id": row.request_id,
         "status_code": row.status_code,
-        "requested_at": None if asked is None else from_microseconds(asked),
-        "responded_at": None if came is None else from_microseconds(came),
-        "latency_ms": None if asked is None or came is None else (came - asked) / 1000,
+        "requested_at": None if requested is None else from_microseconds(requested),
+        "responded_at": None if responded is None else from_microseconds(responded),
+        "latency_ms": None if requested is None or responded is None else (responded - requested) / 1000,
         "usage": Usage(
             prompt=row.prompt_tokens,
             completion=row.completion_tokens,

@@ -12,9 +12,16 @@ from sqlalchemy import func, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError, WeftError
-from weft.provenance.authority import TimestampToken, check_authority, load_anchors, request_token
 from weft.provenance.fingerprints import timestamp_fingerprint
-from weft.provenance.timestamps import STAMP_STATES, StampStatus, heads_statement
+from weft.provenance.timestamps import (
+    STAMP_STATES,
+    StampStatus,
+    TimestampToken,
+    check_authority,
+    heads_statement,
+    load_anchors,
+    request_token,
+)
 from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor

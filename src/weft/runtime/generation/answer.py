@@ -9,7 +9,7 @@ from typing import Protocol
 import orjson
 
 from weft.commands.scanner import scan
-from weft.context.agent_view.node_headings import strip_headings
+from weft.context.agent_view.loom_block import strip_headings
 from weft.context.tokens import DEFAULT
 from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, WeftError

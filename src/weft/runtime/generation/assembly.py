@@ -11,8 +11,8 @@ import orjson
 from weft.context.result import AssembledContext
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, Contexts, require_no_tools
-from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
+from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions
@@ -237,7 +237,7 @@ def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest
     contexts, options = given.contexts, options_of(given)
     with contexts.opened(given.tree) as opened:
         gathered = contexts.gathered(opened, given.node, options)
-    if gathered.layered.context.dialogue:
+    if gathered.request.dialogue:
         layered = lay_out(contexts, given.agent, gathered, run)
         with contexts.opened(given.tree) as opened:
             prepared = prepare(opened, layered, given.agent, contexts.clock(), way=given.profile.cache.value)

@@ -8,7 +8,7 @@ import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
-from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.options import ids_of
 from weft.runtime.generation.assembly import (
     AssembledRequest,

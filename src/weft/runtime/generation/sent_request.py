@@ -13,7 +13,7 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
-from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.layers import Contexts
 from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.generation.assembly import (

@@ -28,7 +28,7 @@ def check_label(label: str) -> str:
 
 
 class KeepPin(_Remembering, verb="pin"):
-    """Keep something in the memory block, whatever is pruned. A second time brings it up to date."""
+    """Keep something in the memory block even if its source is pruned. A second pin updates it."""
 
     tree: str
     label: str
@@ -147,8 +147,8 @@ def mark(scope: Scope, row: MemoryRow, removed: int | None) -> None:
 
 
 def _one(scope: Scope, tree: TreeState, kind: MemoryKind, label: str) -> MemoryRow | None:
-    found = live_memory(scope.transaction, tree.key, scope.actor.agent, [kind], label)
-    return found[-1] if found else None
+    rows = live_memory(scope.transaction, tree.key, scope.actor.agent, [kind], label)
+    return rows[-1] if rows else None
 
 
 def _stash(scope: Scope, tree: TreeState, label: str) -> MemoryRow:

@@ -55,24 +55,24 @@ class Attach(Editing, verb="attach"):
 def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item: Item) -> int:
     """The place of one more item; a node takes as many as it could have been made with."""
     there = _attachments.c.detached_by.is_(None)
-    found = transaction.execute(
+    counts = transaction.execute(
         select(
             func.max(_attachments.c.ordinal).label("last"),
             func.sum(case((there, 1), else_=0)).label("held"),
             func.sum(case((and_(there, _attachments.c.id == item.id), 1), else_=0)).label("same"),
         ).where(_attachments.c.tree == tree.key, _attachments.c.node == row.key)
     ).one()
-    if found.same:
+    if counts.same:
         raise ConflictError(f"{item.id} is attached already", hint=Hint(HintKind.DETACH_FIRST))
-    if (found.held or 0) >= ITEM_LIMIT:
+    if (counts.held or 0) >= ITEM_LIMIT:
         raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint=Hint(HintKind.DETACH_ONE))
-    if found.last is None:
+    if counts.last is None:
         return 0
-    if found.last >= _LAST_ORDINAL:
+    if counts.last >= _LAST_ORDINAL:
         raise LimitExceededError(
             f"items of [{row.local_id}] were changed too often", hint="attach to a new turn"
         )
-    return found.last + 1
+    return counts.last + 1
 
 
 class Detach(Editing, verb="detach"):

@@ -48,10 +48,10 @@ def agent_key(scope: Scope, ulid: str) -> int:
     agents = schema.agents
     key = scope.transaction.cache.keys.get(ulid)
     if key is None:
-        found = scope.transaction.execute(select(agents.c.key).where(agents.c.ulid == ulid)).scalar()
-        if found is None:
+        key = scope.transaction.execute(select(agents.c.key).where(agents.c.ulid == ulid)).scalar()
+        if key is None:
             raise NotFoundError("the agent does not exist any more")
-        key = scope.transaction.cache.keys[ulid] = int(found)
+        scope.transaction.cache.keys[ulid] = key
     return key
 
 

@@ -153,5 +153,5 @@ def describe_range(session: Session, tree: int, first: NodeRow, last: NodeRow) -
     contents = ContentCache().contents(session, tree, [first, last])
     count = last.depth - first.depth + 1
     begins, ends = (first_sentence(plain_text(contents[row.key]), _QUOTED) for row in (first, last))
-    said = [f"“{each}”" for each in dict.fromkeys((begins, ends)) if each]
-    return counted(count, "node") + (": " + " … ".join(said) if said else "")
+    quotes = [f"“{each}”" for each in dict.fromkeys((begins, ends)) if each]
+    return counted(count, "node") + (": " + " … ".join(quotes) if quotes else "")

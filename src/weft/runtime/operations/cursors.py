@@ -1,4 +1,4 @@
-"""Where an agent stands and which versions it sees, inside an operation."""
+"""Cursors, selected versions and working buffers of agents."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,7 +27,7 @@ from weft.tree.tree import Mode
 
 
 def cursor_row(scope: Scope, tree: TreeState) -> NodeRow:
-    """Where the acting agent stands, as the version it sees; at first, the root."""
+    """The acting agent's cursor, as the version it sees; at first, the root."""
     key = scope.transaction.cursor(tree.key, scope.actor.agent)
     row = scope.transaction.node(tree.key, tree.root if key is None else key)
     return selected_version(scope, tree, row)
@@ -71,7 +71,7 @@ def select_version(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
 
 
 def _place_to_write(scope: Scope, tree: TreeState) -> NodeRow:
-    """Where the agent stands, or the nearest live place above: typed text must land somewhere."""
+    """The cursor, or the nearest live place above it: typed text must not be lost."""
     at = cursor_row(scope, tree)
     if at.live and EDGE_TYPES[at.edge_type] is EdgeType.CONTINUATION:
         return at
@@ -152,7 +152,7 @@ class Switch(Editing, verb="switch", permission=Permission.LOOM_AWARE, access=Me
     to: str | Direction
 
     def apply(self, scope: Scope) -> str:
-        """The id of the node the agent stands at now."""
+        """Returns the id of the node that the cursor is at now."""
         tree = scope.open_tree(self.tree, archived=True)
         if isinstance(self.to, Direction):
             target = self._step(scope, tree, self.to)
@@ -205,7 +205,7 @@ def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:
     if at.parent is None:
         raise NotFoundError(f"[{at.local_id}] is the root: it has no siblings")
     beside = children(scope.transaction, tree.key, at.parent, edge_type=at.edge_type)
-    # By order, not by index: who stands at a pruned node goes on from where it was.
+    # By order, not by index: the cursor may be at a pruned node.
     places = [row.position for row in beside if (row.position - at.position) * step > 0]
     if not places:
         which = "next" if step > 0 else "previous"

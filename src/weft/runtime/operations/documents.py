@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, literal, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
@@ -60,11 +60,14 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     return value_of(Document, row)
 
 
-def load_documents(session: Session, *, archived: bool) -> list[Document]:
-    """All documents as they are, by title."""
+def load_documents(session: Session, *, archived: bool, contents: bool = True) -> list[Document]:
+    """All documents as they are, by title; without `contents`, their texts are not read."""
     statement = _WHOLE.where(_revisions.c.revision == _documents.c.revision, _documents.c.hidden.is_(None))
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
+    if not contents:
+        columns = [column for column in statement.selected_columns if column.name != "content"]
+        statement = statement.with_only_columns(*columns, literal("").label("content"))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
     return [value_of(Document, row) for row in session.execute(ordered)]
 
@@ -119,7 +122,7 @@ class CreateDocument(_Writing, verb="create a document"):
 
 
 class SaveDocument(_Writing, verb="save a document"):
-    """A new revision. If somebody saved since `revision`, nothing is overwritten: a conflict."""
+    """A new revision; a conflict if the document was saved since `revision`."""
 
     document: str
     revision: int
@@ -166,8 +169,8 @@ class ArchiveDocument(_Writing, verb="archive a document"):
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
         transaction = scope.transaction
-        found = select(_documents).where(_documents.c.key == find_document(transaction, self.document))
-        before = transaction.execute(found).one()
+        key = find_document(transaction, self.document)
+        before = transaction.execute(select(_documents).where(_documents.c.key == key)).one()
         set_archived(scope, _documents, before, restore=self.restore)
         return load_document(transaction, before.ulid)
 
@@ -181,14 +184,14 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
     def apply(self, scope: Scope) -> None:
         scope.open_grove()
         transaction = scope.transaction
-        found = load_document(transaction, self.document)
-        if self.confirm != found.id:
+        document = load_document(transaction, self.document)
+        if self.confirm != document.id:
             raise InvalidInputError(
                 "deleting a document cannot be undone: confirm it with the document's id",
-                hint=f"confirm with {found.id}",
+                hint=f"confirm with {document.id}",
             )
         announce_deletion(scope)
-        key = find_document(transaction, found.id)
+        key = find_document(transaction, document.id)
         forget_document(transaction, key)
         address = TargetAddress(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
         for side in "ab":
@@ -196,7 +199,7 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
         transaction.execute(delete(schema.tags).where(on_target(address)))
         transaction.execute(delete(_revisions).where(_revisions.c.document == key))
         transaction.execute(delete(_documents).where(_documents.c.key == key))
-        scope.record(None, "delete-document", {"document": found.id}, {})
+        scope.record(None, "delete-document", {"document": document.id}, {})
 
 
 def _add_revision(scope: Scope, document: int, revision: int, title: str, content: str) -> None:
@@ -214,7 +217,7 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
 
 
 class WriteInDocument(_Writing, verb="write"):
-    """A new revision with one part changed, from whatever the document says now.
+    """A new revision with one part of the present text changed.
 
     With `revision` it must still be at that one: line numbers mean the text that was read.
     """

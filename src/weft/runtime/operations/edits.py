@@ -59,18 +59,18 @@ class Edit(Editing, verb="edit"):
         return node
 
     def _sources(self, scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
-        kept = _sources_now(scope, tree, original)
+        own = _sources_now(scope, tree, original)
         if self.sources is None:
-            return kept
+            return own
         extra = extra_sources(scope, tree, self.sources)
-        if not kept:
+        if not own:
             if extra:
                 raise InvalidInputError(
                     f"[{original.local_id}] is the root: it comes from nothing",
                     hint="give the sources to a node below it",
                 )
-            return kept
-        parent = next(row for row, role in kept if role is SourceRole.PRIMARY)
+            return own
+        parent = next(row for row, role in own if role is SourceRole.PRIMARY)
         return ((parent, SourceRole.PRIMARY), *extra)
 
 
@@ -106,7 +106,7 @@ def _rewrite(scope: Scope, tree: TreeState, original: NodeRow, content: Content,
 
 
 def _see(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
-    """The editor sees its new version, and stands at it if it stood at an older one."""
+    """Select the new version for the editor; its cursor moves there from an older version."""
     selection = select_version(scope, tree, row)
     if cursor_row(scope, tree).position == row.position:
         move_cursor(scope, tree, row.key)
@@ -195,15 +195,15 @@ class Split(Editing, verb="split"):
     def _offset(self, text: str, original: NodeRow) -> int:
         offset = self.at
         if isinstance(offset, str):
-            found = text.find(offset) if offset else -1
-            if found < 0:
+            index = text.find(offset) if offset else -1
+            if index < 0:
                 raise NotFoundError(f"[{original.local_id}] does not contain {offset[:60]!r}")
-            if text.find(offset, found + 1) >= 0:
+            if text.find(offset, index + 1) >= 0:
                 raise InvalidInputError(
-                    f"{offset[:60]!r} stands in [{original.local_id}] more than once",
+                    f"{offset[:60]!r} is in [{original.local_id}] more than once",
                     hint=Hint(HintKind.QUOTE_MORE),
                 )
-            offset = found
+            offset = index
         if not 0 < offset < len(text):
             raise InvalidInputError(
                 f"cannot split [{original.local_id}] at {offset}: one half would be empty",

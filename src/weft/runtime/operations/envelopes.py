@@ -94,13 +94,13 @@ class ReportCached(Editing, verb="envelope", permission=Permission.LOOM_GENERATE
             & (_envelopes.c.node == row.key)
             & (_envelopes.c.ordinal == self.kept.ordinal)
         )
-        found = scope.transaction.execute(select(_envelopes).where(here)).mappings().one_or_none()
-        if found is None:
+        stored = scope.transaction.execute(select(_envelopes).where(here)).mappings().one_or_none()
+        if stored is None:
             raise NotFoundError(f"[{row.local_id}] has no envelope {self.kept.ordinal}")
-        if found["cached"] == self.cached:
+        if stored["cached"] == self.cached:
             return
         scope.transaction.execute(update(_envelopes).where(here).values(cached=self.cached))
-        _record(scope, tree, row, {**found, "cached": self.cached})
+        _record(scope, tree, row, {**stored, "cached": self.cached})
 
 
 def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **given: Any) -> Kept:

@@ -124,7 +124,7 @@ class Prune(Editing, verb="prune"):
         return hidden
 
     def _leave_own_place(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
-        """A run that pruned what it answers would lose its reply."""
+        """Refuse to prune what the acting run answers: its reply would be lost."""
         if scope.actor.run is None:
             return
         leases = schema.leases
@@ -133,11 +133,11 @@ class Prune(Editing, verb="prune"):
             if not lives(scope, tree, position):
                 raise ConflictError(
                     f"you are answering below [{row.local_id}]: your reply would be gone with it",
-                    hint="leave it to whoever asked, or prune something else",
+                    hint="prune something else, or leave it to the human",
                 )
 
     def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
-        """Who prunes the ground under its feet stands at the parent afterwards."""
+        """Move the cursor to the parent if it was at a node that is pruned now."""
         transaction = scope.transaction
         at = transaction.cursor(tree.key, scope.actor.agent)
         if at is None or row.parent is None:
@@ -207,20 +207,20 @@ def restore_pruned(scope: Scope, tree: TreeState, number: int) -> tuple[NodeRow,
 
 
 def _other_versions(scope: Scope, tree: TreeState, row: NodeRow) -> bool:
-    """Whether another live version stands at the node's position."""
+    """True if another version at the node's position is live."""
     others = scope.transaction.versions(tree.key, row.position)
     return any(key != row.key and scope.transaction.node(tree.key, key).live for key in others)
 
 
 def lives(scope: Scope, tree: TreeState, position: int) -> bool:
-    """Whether a version that is neither pruned nor undone stands at a position."""
+    """True if a version at the position is neither pruned nor undone."""
     return any(
         scope.transaction.node(tree.key, key).live for key in scope.transaction.versions(tree.key, position)
     )
 
 
 def recount(scope: Scope, tree: TreeState) -> None:
-    """Count a tree anew, after many nodes changed at once."""
+    """Recount a tree after many nodes changed at once."""
     row = scope.transaction.execute(_COUNT_LIVE, {"in_tree": tree.key}).one()
     tree.nodes, tree.branches, tree.depth = row.nodes, row.branches, row.depth
     tree.changed = True

@@ -83,7 +83,7 @@ def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, 
         )
         .order_by(attachments.c.node, attachments.c.ordinal)
     )
-    found: dict[int, list[Item]] = {}
+    by_node: dict[int, list[Item]] = {}
     for row in session.execute(statement):
         item = Item(
             id=row.id,
@@ -92,8 +92,8 @@ def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, 
             recoverable=row.recoverable,
             **cast("dict[str, Any]", about_item(row.about)),
         )
-        found.setdefault(row.node, []).append(item)
-    return found
+        by_node.setdefault(row.node, []).append(item)
+    return by_node
 
 
 def sources_of(
@@ -101,7 +101,7 @@ def sources_of(
 ) -> dict[int, list[tuple[int, SourceRole]]]:
     """The sources of each node as they were written, in order."""
     several = [row.key for row in rows if row.flags & Flag.HAS_SOURCES]
-    found = {
+    by_target = {
         row.key: [(row.parent_node, SourceRole.PRIMARY)]
         for row in rows
         if row.parent_node is not None and not row.flags & Flag.HAS_SOURCES
@@ -114,8 +114,8 @@ def sources_of(
             .order_by(sources.c.target, sources.c.ordinal)
         )
         for row in session.execute(statement):
-            found.setdefault(row.target, []).append((int(row.source), SOURCE_ROLES[int(row.role)]))
-    return found
+            by_target.setdefault(row.target, []).append((int(row.source), SOURCE_ROLES[int(row.role)]))
+    return by_target
 
 
 class Heading(NamedTuple):
@@ -198,7 +198,7 @@ def _edge_sources(
     names: dict[int, str],
     parents: dict[int, list[str]],
 ) -> tuple[Source, ...]:
-    """As written; in buffer mode the parent stands for every version of its position."""
+    """As written; in buffer mode the parent represents every version of its position."""
     listed: list[Source] = []
     for key, role in sources:
         versions = parents.get(row.parent or 0)
@@ -268,19 +268,19 @@ class ContentCache:
     def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
         """Contents by key: one query for those that are not at hand, none if all are."""
         wanted = {row.key: row for row in rows}
-        found: dict[int, Content] = {}
+        contents: dict[int, Content] = {}
         with self._lock:
             for key in wanted:
                 held = self._kept.get((tree, key))
                 if held is not None:
                     self._kept.move_to_end((tree, key))
-                    found[key] = held[0]
-        missing = [row for key, row in wanted.items() if key not in found]
+                    contents[key] = held[0]
+        missing = [row for key, row in wanted.items() if key not in contents]
         for key, (content, _) in contents_of(session, tree, missing).items():
-            found[key] = content
+            contents[key] = content
             row = wanted[key]
             self._keep((tree, key), content, row.narrow + row.wide + _OVERHEAD)
-        return found
+        return contents
 
     def _keep(self, place: tuple[int, int], content: Content, size: int) -> None:
         if size > self._room // 4:

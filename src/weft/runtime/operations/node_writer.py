@@ -31,13 +31,7 @@ from weft.store.rows import (
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import comes_from
 from weft.tree.attempt import RawResponse
-from weft.tree.content import (
-    Content,
-    blob_refs,
-    check_content,
-    is_blank,
-    kind_of,
-)
+from weft.tree.content import Content, blob_refs, check_content, is_blank, kind_of
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import ITEM_LIMIT, Item, check_item, item_about
 from weft.tree.json_names import from_microseconds

@@ -22,7 +22,7 @@ Rows = Sequence[tuple[NodeRow, SourceRole]]
 
 
 def source_row(scope: Scope, tree: TreeState, reference: str, verb: str) -> NodeRow:
-    """A live node of this tree; one of another tree is told apart from one that is nowhere."""
+    """A live node of this tree; the error says if the node is in another tree."""
     try:
         return scope.live_node(tree, reference, verb)
     except NotFoundError:
@@ -104,7 +104,7 @@ class Append(Editing, verb="append"):
         return node
 
     def _check_role(self, author: AgentRow) -> None:
-        """Who speaks decides the role: nobody's words pass for the system's, a tool's or another's."""
+        """Refuse a role that is not the author's own."""
         own = role_of(AGENT_TYPES[author.type])
         if self.role is not None and self.role is not own:
             raise InvalidInputError(
@@ -113,7 +113,7 @@ class Append(Editing, verb="append"):
             )
 
     def _author(self, scope: Scope) -> int | None:
-        """Whoever acts; or a model, whose words the caller brings."""
+        """The acting agent (None), or a model whose text the caller brings."""
         if self.author is None:
             return None
         key = find_agent(scope.transaction, self.author)
@@ -190,4 +190,4 @@ class AppendHistory(Append):
     """
 
     def _check_role(self, author: AgentRow) -> None:
-        """Whatever the history says."""
+        """A history brings roles of its own."""

@@ -1,4 +1,4 @@
-"""Who acts: an agent, for a user, on behalf of whoever called it."""
+"""The acting agent, its user and its callers, and what they may do."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
 class Actor:
     """An agent acts with the intersection of its own and its caller's rights.
 
-    Without a user the grove is a person's own and nobody is asked.
+    Without a user no roles are checked: the grove belongs to one person.
     """
 
     agent: int
     user: int | None = None
     caller: "Actor | None" = None
     within: frozenset[Permission] | None = None
-    """The most that may be done through it, whatever the agent's own rights; None: those."""
+    """A limit to the agent's own rights; None: no limit."""
     run: str | None = None
     """The run that it acts for: what that run has leased is no obstacle to it."""
 
@@ -94,7 +94,7 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
 def agent_row(session: Session, key: int) -> AgentRow:
     if isinstance(session, Transaction):
         return session.agent(key)
-    found = session.rows(AGENT_BY_KEY, {"by_agent": key})
-    if not found:
+    rows = session.rows(AGENT_BY_KEY, {"by_agent": key})
+    if not rows:
         raise StorageError(f"agent number {key} is not in the grove", hint=Hint(HintKind.VERIFY))
-    return AgentRow._make(found[0])
+    return AgentRow._make(rows[0])

@@ -93,7 +93,7 @@ def _value(row: Any, text: Any) -> Project:
 
 
 def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
-    """The context as it is kept: documents by id, so that another title does not lose them."""
+    """The context as it is stored: documents by id, so that a new title does not lose them."""
     named = list[ProjectItem]()
     for item in check_items(items):
         if item.kind is ProjectItemKind.DOCUMENT:
@@ -140,7 +140,7 @@ class CreateProject(Editing, verb="create a project"):
 class ChangeProject(Editing, verb="change a project"):
     """Another name, prompt or context; what is not given stays.
 
-    `revision` is the one the change started from. If somebody changed it since: a conflict.
+    `revision` is the one the change started from. A conflict if the project was changed since.
     """
 
     project: str
@@ -187,8 +187,8 @@ class ArchiveProject(Editing, verb="archive a project"):
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
         transaction = scope.transaction
-        found = select(_projects).where(_projects.c.key == find_project(transaction, self.project))
-        before = transaction.execute(found).one()
+        key = find_project(transaction, self.project)
+        before = transaction.execute(select(_projects).where(_projects.c.key == key)).one()
         set_archived(scope, _projects, before, restore=self.restore)
         return load_project(transaction, before.ulid)
 

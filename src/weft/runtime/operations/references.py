@@ -82,7 +82,7 @@ def open_chain(scope: Scope, *addresses: TargetAddress) -> TreeState | None:
 
 def targets_of(session: Session, addresses: set[TargetAddress]) -> dict[TargetAddress, Target]:
     """The targets at addresses: one query for each tree that has nodes among them, and two more."""
-    found: dict[TargetAddress, Target] = {}
+    targets: dict[TargetAddress, Target] = {}
     for (tree, number), listed in _by_place(addresses).items():
         kind = KINDS[number]
         match kind:
@@ -95,10 +95,10 @@ def targets_of(session: Session, addresses: set[TargetAddress]) -> dict[TargetAd
         keys = [address.key for address in listed]
         statement = select(table.c.key, table.c.ulid).where(inside, session.dialect.among(table.c.key, keys))
         names = {row.key: row.ulid for row in session.execute(statement)}
-        found.update(
+        targets.update(
             {address: Target(kind, names[address.key]) for address in listed if address.key in names}
         )
-    return found
+    return targets
 
 
 def _by_place(addresses: set[TargetAddress]) -> dict[tuple[int, int], list[TargetAddress]]:

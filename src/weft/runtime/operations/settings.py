@@ -7,9 +7,8 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import and_, or_, select, update
 
-from weft.context.layers.settings import read_layer_settings
 from weft.context.manifest import Manifest
-from weft.context.settings import check_names, read_preferences
+from weft.context.settings import check_names, read_layer_settings, read_preferences
 from weft.context.tokens import Calibration, Estimator, calibrate, calibrated, estimator_of
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.provenance.fingerprints import grove_fingerprint
@@ -142,10 +141,10 @@ _THOUSAND = 1_000
 
 def calibrations_of(preferences: Mapping[str, Any], model: str) -> list[Calibration]:
     """All versions for a model (`provider:model`), oldest first."""
-    kept = cast("Sequence[Mapping[str, int]]", preferences.get(CALIBRATIONS, {}).get(model, ()))
+    stored = cast("Sequence[Mapping[str, int]]", preferences.get(CALIBRATIONS, {}).get(model, ()))
     return [
         Calibration(model=model, version=number, thousandths=each["thousandths"], samples=each["samples"])
-        for number, each in enumerate(kept, 1)
+        for number, each in enumerate(stored, 1)
     ]
 
 
@@ -157,8 +156,8 @@ def is_calibrated(name: str) -> bool:
 def estimator_for(preferences: Mapping[str, Any], name: str, model: str | None) -> Estimator:
     """An estimator by name: `calibrated` is the latest version for the model, `calibrated:MODEL@N` that one."""
     if name == _NAME:
-        found = [] if model is None else calibrations_of(preferences, model)
-        return calibrated(found[-1] if found else None)
+        known = [] if model is None else calibrations_of(preferences, model)
+        return calibrated(known[-1] if known else None)
     if not is_calibrated(name):
         return estimator_of(name)
     wanted, at, number = name.removeprefix(f"{_NAME}:").rpartition("@")
@@ -199,7 +198,7 @@ def samples_of(session: Session, preferences: Mapping[str, Any], model: str) -> 
 
 
 def _estimated(session: Session, tree: int, attempt: int, shares: Mapping[str, int]) -> int:
-    """What the default estimator said of a request; 0 where that cannot be told."""
+    """The default estimate of a request; 0 if it is not known."""
     try:
         stored = manifest_of(session, tree, attempt)
         manifest = Manifest.from_stored(json.loads(stored)) if stored else None
@@ -217,7 +216,7 @@ def check_preferences(settings: Mapping[str, JsonValue]) -> None:
 
 
 def check_estimator(settings: Mapping[str, JsonValue]) -> None:
-    """Refuse a name that nobody has. A vocabulary takes long to read: not while others wait."""
+    """Refuse an unknown estimator. Called before the transaction: loading a vocabulary takes long."""
     wanted = settings.get("estimator")
     if isinstance(wanted, str) and not is_calibrated(wanted):
         estimator_of(wanted)

@@ -91,8 +91,10 @@ class Plant(Editing, verb="plant"):
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
         scope.add_fingerprint(*tree_fingerprints(row))
-        told: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
-        scope.record(state, self.verb, told if project is None else {**told, "project": project.ulid}, {})
+        payload: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
+        if project is not None:
+            payload["project"] = project.ulid
+        scope.record(state, self.verb, payload, {})
         scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
         transaction.flush()
         return tree_value(transaction.execute(TREE_ROWS.where(_trees.c.key == key)).one())
@@ -162,7 +164,7 @@ class DeleteTree(Destroying, verb="delete"):
 
     Images and recordings that no other tree points to go too.
 
-    `confirm` must be the tree's id: whoever asks has looked it up.
+    `confirm` must be the tree's id.
     """
 
     tree: str

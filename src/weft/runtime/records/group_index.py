@@ -89,7 +89,7 @@ def _seconds(scope: Scope) -> float:
 
 
 class IndexGroups(_Indexing, verb="index-groups"):
-    """Index the groups given, or those of a response that is kept already."""
+    """Index the groups given, or those of a response that is stored already."""
 
     request: IndexRequest
     user: str | None = None
@@ -100,8 +100,8 @@ class IndexGroups(_Indexing, verb="index-groups"):
         response = None
         if request.wants_response and request.response_id is not None:
             place = GroupScope(session_id=request.session_id, user_id=self.user)
-            kept = StoredGroups(scope.transaction).responses(place, [request.response_id])
-            response = kept.get(request.response_id)
+            stored = StoredGroups(scope.transaction).responses(place, [request.response_id])
+            response = stored.get(request.response_id)
         plan = plan_index(request, user_id=self.user, now=_seconds(scope), response=response)
         return self.carry_out(scope, plan)
 
@@ -155,8 +155,8 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
                 raise InvalidInputError(
                     f"{name[:40]!r} cannot be the id of a message, or a group's name", path="groups"
                 )
-        found = read_entries(transaction, user, session, number, names)
-        before.update(((number, name), found.get(name)) for name in names)
+        entries_now = read_entries(transaction, user, session, number, names)
+        before.update(((number, name), entries_now.get(name)) for name in names)
     after = dict(before)
     for upsert in batch:
         place = SHELVES.index(upsert.shelf), upsert.key

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import refuse_unknown
 from weft.context.collapsed_groups import GroupReader
-from weft.context.filters.registry import Registry
-from weft.context.layers.settings import resolve_layer_settings
+from weft.context.filters.base import Registry
 from weft.context.manifest import Manifest
-from weft.context.plain import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.recipe_run import Followed, follow_recipe
-from weft.context.record_streams import Record, RecordScope, StreamRecords
-from weft.context.select import reason_to_leave_out
-from weft.context.settings import check_names, resolve_preferences
-from weft.context.time_slices import RecordSpan, TreePath, slice_of
+from weft.context.record_streams import Record, RecordScope, RecordSpan, StreamRecords, TreePath, slice_of
+from weft.context.result import plain_envelope, plain_messages_of, plain_request
+from weft.context.rows import reason_to_leave_out
+from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.contexts.collapsed_path import TreeGroups
-from weft.runtime.contexts.layers import Layers
+from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.operations.executor import Caller
 from weft.runtime.records.group_index import StoredGroups

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
@@ -52,7 +53,7 @@ class RecordStream:
 
 
 def require_records(session: "Session", actor: Actor) -> None:
-    """Whoever may look at the grove may look at records; whose, is for the caller to say."""
+    """Records need the right to read the grove; the caller chooses the user."""
     require_permission(session, actor, Permission.LOOM_AWARE, "look")
     require_access(session, actor, MemberRole.READER)
 
@@ -77,7 +78,7 @@ class Records:
         topic: str | None = None,
         more: Mapping[str, JsonValue] | None = None,
     ) -> RecordValue:
-        """Keep one record; `more` stands beside its value (`cost`, `execId`, …).
+        """Store one record; `more` are fields beside its value (`cost`, `execId`, …).
 
         Appending the same again changes nothing; the same id with another value is a conflict.
         """
@@ -180,7 +181,7 @@ _records = schema.records
 
 
 class AppendRecords(Editing, verb="record"):
-    """Keep records, all or none. One that is there already, and the same, is left as it is.
+    """Store records, all or none. One that is stored already, and equal, is left as it is.
 
     The same id with another document in one stream is a conflict: records do not change.
     """
@@ -196,20 +197,20 @@ class AppendRecords(Editing, verb="record"):
         given = [(check_draft(draft, f"records[{index}]"), index) for index, draft in enumerate(self.drafts)]
         named = [(draft.place, draft.id) for draft, _ in given if draft.id is not None]
         known = known_records(scope.transaction, named)
-        found: list[RecordValue] = []
+        values: list[RecordValue] = []
         fresh: list[dict[str, Any]] = []
         together = scope.new_ulid()
         for draft, index in given:
-            # Those of one time stand in the order they were given in.
+            # Records of one time are listed in the order they were given in.
             own = together if len(given) == 1 else f"{together}-{index:04}"
             row = _row(scope, draft, own, f"records[{index}]")
             there = known.get((*(row[name] for name in PLACE), row["id"]))
             if there is None:
-                known[*(row[name] for name in PLACE), row["id"]] = _Row(row)
+                new = known[*(row[name] for name in PLACE), row["id"]] = SimpleNamespace(**row)
                 fresh.append(row)
-                found.append(record_value(_Row(row)))
+                values.append(record_value(new))
             elif _is_same(there, row, draft) and there.hidden is None:
-                found.append(record_value(there))
+                values.append(record_value(there))
             else:
                 raise ConflictError(
                     f"records[{index}].id: {row['stream']!r} has another record {row['id']!r}",
@@ -221,14 +222,7 @@ class AppendRecords(Editing, verb="record"):
                 scope.add_fingerprint(record_fingerprint(row))
             ulids: list[JsonValue] = [row["ulid"] for row in fresh]
             scope.record(None, self.verb, {"records": ulids}, {"hide": ulids})
-        return found
-
-
-class _Row:
-    """A row that is not in the database yet."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
+        return values
 
 
 def _row(scope: Scope, draft: RecordDraft, own: str, path: str) -> dict[str, Any]:
@@ -255,7 +249,7 @@ def _is_same(there: Any, row: Mapping[str, Any], draft: RecordDraft) -> bool:
 class DeleteRecords(Destroying, verb="delete-records"):
     """Destroy records for good, and forget what is collapsed in sessions that go whole. Returns how many.
 
-    `confirm` must be their number: whoever asks has counted them.
+    `confirm` must be their number.
     """
 
     place: Mapping[str, str]

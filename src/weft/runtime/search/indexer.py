@@ -8,10 +8,11 @@ from typing import ClassVar
 from weft.runtime.coordination.background import BackgroundWorker, worker_of
 from weft.store.base import Store
 from weft.store.events import EventPosition
-from weft.store.index_updates import (
+from weft.store.text_index import (
     Portion,
     Size,
     changed_trees,
+    clear_index,
     count_unindexed,
     create_index,
     lagging_trees,
@@ -20,7 +21,6 @@ from weft.store.index_updates import (
     present_mark,
     write_portions,
 )
-from weft.store.text_index import clear_index
 from weft.tree.progress import Progress
 
 _SMALL = Size(200, 200_000)

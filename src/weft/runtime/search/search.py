@@ -24,10 +24,19 @@ from weft.runtime.search.indexer import catch_up, follow_index
 from weft.runtime.search.results import Hit, HitKind, Hits
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.index_updates import searchable_text
 from weft.store.rows import NodeRow
 from weft.store.session import Session
-from weft.store.text_index import DOCUMENT, INDEXED_CHARACTERS, NODE, TAG, TREE, split_key, target_in, tree_in
+from weft.store.text_index import (
+    DOCUMENT,
+    INDEXED_CHARACTERS,
+    NODE,
+    TAG,
+    TREE,
+    searchable_text,
+    split_key,
+    target_in,
+    tree_in,
+)
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import node_rows
 from weft.tree.json_names import from_microseconds
@@ -162,13 +171,13 @@ def _is_match(session: Session, query: Query, key: int) -> bool:
             row = node_rows(session, tree, [target])[target]
             return query.matches(_node_texts(session, tree, [row])[target][:INDEXED_CHARACTERS])
         case value if value == TREE:
-            found = session.execute(
+            row = session.execute(
                 select(_trees.c.title, _trees.c.description).where(_trees.c.key == tree)
             ).one()
-            return query.matches(found.title, found.description[:INDEXED_CHARACTERS])
+            return query.matches(row.title, row.description[:INDEXED_CHARACTERS])
         case value if value == DOCUMENT:
-            found = _document_rows(session, [target])[target]
-            return query.matches(found.title, found.content[:INDEXED_CHARACTERS])
+            row = _document_rows(session, [target])[target]
+            return query.matches(row.title, row.content[:INDEXED_CHARACTERS])
         case _:
             return True
 

@@ -6,6 +6,8 @@ one tree's nodes, and no more than a few hundred rows.
 
 import gzip
 import zlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -341,31 +343,23 @@ class NodeNames:
     """Ids and hashes of a tree's nodes by key, in as few bytes as they have."""
 
     def __init__(self) -> None:
-        self._indexes: dict[int, int] | None = None
+        self._keys = array("q")
         self._ulids = bytearray()
         self._hashes = bytearray()
-        self._count = 0
 
     def add(self, key: int, ulid: str, digest: bytes) -> None:
-        if self._indexes is None and key != self._count + 1:
-            # Responses and attempts have keys of the same sequence; before the first of them no index is needed.
-            self._indexes = {index + 1: index for index in range(self._count)}
-        if self._indexes is not None:
-            self._indexes[key] = self._count
+        """The next node, in the order of keys."""
+        self._keys.append(key)
         self._ulids += ulid.encode()
         self._hashes += digest
-        self._count += 1
 
     def ulid(self, key: int) -> str:
-        start = self._index(key) * _ULID_LENGTH
+        start = bisect_left(self._keys, key) * _ULID_LENGTH
         return self._ulids[start : start + _ULID_LENGTH].decode()
 
     def hash(self, key: int) -> bytes:
-        start = self._index(key) * 32
+        start = bisect_left(self._keys, key) * 32
         return bytes(self._hashes[start : start + 32])
-
-    def _index(self, key: int) -> int:
-        return key - 1 if self._indexes is None else self._indexes[key]
 
 
 class JoinedRows:

@@ -19,6 +19,7 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
+from weft.store.blobs import sync_folder
 from weft.store.lookup import find_tree
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -114,7 +115,7 @@ def temporary_file(path: Path, *, overwrite: bool) -> Generator[Path]:
         yield temporary
         refuse_existing(path, overwrite=overwrite)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
@@ -127,15 +128,6 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise ConflictError(f"{path} is a folder", hint="name a file in it")
     if not overwrite and path.exists():
         raise ConflictError(f"{path} is there already", hint=Hint(HintKind.OVERWRITE))
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a rename in the folder durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class ImportFile(Editing, verb="import"):

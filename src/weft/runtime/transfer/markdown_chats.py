@@ -33,11 +33,7 @@ _TITLE_LIMIT = 500
 
 
 def chat_text(caller: Caller, tree: str, node: str | None) -> str:
-    return write_chat(chat_of(caller, tree, node))
-
-
-def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
-    """The path to a node as a chat: its messages and attachments, not the requests sent to models."""
+    """The path to a node as a chat in Markdown: its messages and attachments, not the requests sent to models."""
     reader = Reader.of(caller)
     value = reader.tree(tree)
     if value.mode is not Mode.DIALOGUE:
@@ -62,7 +58,7 @@ def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
                     processed_text=saved.get(each.id),
                 )
             )
-    return Chat(title=value.title, messages=tuple(messages), warnings=tuple(warnings))
+    return write_chat(Chat(title=value.title, messages=tuple(messages), warnings=tuple(warnings)))
 
 
 def _context(items: Sequence[Item]) -> ChatContext:

@@ -47,11 +47,11 @@ def history_of(
 def _about(payload: dict[str, Any]) -> list[str]:
     """Ids of the nodes that an event made or changed."""
     for name in ("nodes", "node", "to"):
-        found = payload.get(name)
-        if isinstance(found, list) and found:
-            return cast("list[str]", found)
-        if isinstance(found, str):
-            return [found]
+        value = payload.get(name)
+        if isinstance(value, list) and value:
+            return cast("list[str]", value)
+        if isinstance(value, str):
+            return [value]
     return []
 
 

@@ -178,7 +178,7 @@ def _paragraph(text: str, style: str = "") -> str:
 
 
 def _words(text: str) -> str:
-    """The first words, on one line, kept from turning the direction of what stands beside them."""
+    """The first words, on one line, isolated so that their direction does not affect the text around them."""
     line = " ".join(text[: 4 * _FIRST_WORDS].split())
     if not line:
         return f'<em style="{_FAINT}">(empty)</em>'

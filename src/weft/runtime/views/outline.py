@@ -60,13 +60,13 @@ def read_outline(session: Session, tree: int, top: int, limit: int) -> Outline:
     first = node_row(session, tree, top)
     deepest = max(depths, default=first.depth)
     within = select(below.c.position).where(below.c.depth < deepest)
-    found = session.execute(
+    records = session.execute(
         select(_nodes)
         .where(_nodes.c.tree == tree, _nodes.c.parent.in_(within), _nodes.c.edge_type == CONTINUATION, LIVE)
         .order_by(_nodes.c.depth, _nodes.c.parent, _nodes.c.key)
     )
     rows, children = {top: first}, dict[int, list[int]]()
-    for record in found:
+    for record in records:
         row = NodeRow._make(record)
         if row.position not in rows:
             rows[row.position] = row

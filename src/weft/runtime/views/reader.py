@@ -75,9 +75,8 @@ from weft.tree.edge import EdgeType
 from weft.tree.event_kinds import HistoryEntry
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
-from weft.tree.path import Cursor, Path
 from weft.tree.reference import CollapsedRange, Link, Project, Tag
-from weft.tree.tree import Mode, Tree
+from weft.tree.tree import Cursor, Mode, Path, Tree
 
 if TYPE_CHECKING:
     from weft.tree.text_diff import Difference
@@ -502,9 +501,10 @@ class Reader:
         with self._grove(Permission.DOC_READ) as session:
             return load_document(session, reference, revision)
 
-    def documents(self, *, archived: bool = False) -> list[Document]:
+    def documents(self, *, archived: bool = False, contents: bool = True) -> list[Document]:
+        """All documents, by title; without `contents`, their texts are not read and are empty."""
         with self._grove(Permission.DOC_READ) as session:
-            return load_documents(session, archived=archived)
+            return load_documents(session, archived=archived, contents=contents)
 
     def revisions(self, document: str) -> list[Revision]:
         """Every save of a document, the latest first."""

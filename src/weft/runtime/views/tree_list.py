@@ -51,7 +51,7 @@ def shelved_documents(reading: Reader, *, after: str | None = None, limit: int) 
 
 def _page(table: Table, fallback: Any, after: str | None, limit: int) -> Select[*tuple[Any, ...]]:
     statement = (
-        select(table.c.ulid, table.c.title, table.c.summary, fallback.label("told"), table.c.updated_at)
+        select(table.c.ulid, table.c.title, table.c.summary, fallback.label("fallback"), table.c.updated_at)
         .where(table.c.hidden.is_(None), table.c.archived_at.is_(None))
         .order_by(table.c.ulid.desc())
         .limit(limit)
@@ -64,7 +64,7 @@ def _shelved(rows: Sequence[Any]) -> list[Shelved]:
         Shelved(
             id=row.ulid,
             title=row.title,
-            summary=row.summary or row.told or "",
+            summary=row.summary or row.fallback or "",
             updated_at=from_microseconds(row.updated_at),
         )
         for row in rows

@@ -15,7 +15,7 @@ from weft.commands.formatter import write_command
 from weft.commands.lexer import CURSOR
 from weft.commands.parse import cross_tree
 from weft.commands.reply import called, document_outside, missing_node
-from weft.context.agent_view.node_headings import HeadingFacts, heading
+from weft.context.agent_view.loom_block import HeadingFacts, heading
 from weft.errors import (
     CrossTreeError,
     InvalidInputError,

@@ -9,8 +9,7 @@ from weft.commands import actions as v
 from weft.commands import reply
 from weft.commands.catalog import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
-from weft.context.agent_view.node_headings import HeadingFacts, escape_look_alikes
-from weft.context.agent_view.prose import marked_prose
+from weft.context.agent_view.loom_block import HeadingFacts, escape_look_alikes, marked_prose
 from weft.errors import LimitExceededError, NotFoundError, WeftError
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, names_of
 from weft.runtime.contexts.loom_view import words_of

@@ -1,16 +1,17 @@
 """Which levels of a path are candidates at all, what each would cost, and why the others are not."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from weft.context.fit import Columns, SkippedRange
-from weft.context.shorten import least_tokens
+from weft.context.shorten import least_tokens, shorten_texts
 from weft.context.tokens import Estimator
-from weft.tree.content import Mixed
+from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, sent_text
 from weft.tree.edge import SourceRole
+from weft.tree.measure import MEDIA_TOKENS
 from weft.tree.node import Metadata
 
 SPOKEN = frozenset({"text", "mixed"})
@@ -112,6 +113,10 @@ class Candidate(NamedTuple):
     """Its tool traffic; None: there is none, or nobody looked, and then it is taken to be whole."""
     unpaired: int = 0
     """Tokens of calls and results beside its words that lost their other half, and are not sent."""
+    before: int = 0
+    """Tokens of what is said before its own words: items, references, outputs of tools."""
+    before_least: int = 0
+    """What shortening can bring those down to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +137,19 @@ class PathOutline:
 
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
+
+    def known(self) -> list[tuple[int, Candidate]]:
+        """Every level that was read, with its row."""
+        head = self.head if self.between is not None else ()
+        return [*enumerate(head), *enumerate(self.tail, self.first)]
+
+    def changed(self, change: "Callable[[int, Candidate], Candidate]") -> "PathOutline":
+        """The same levels with other rows."""
+        return replace(
+            self,
+            head=[change(level, row) for level, row in enumerate(self.head)],
+            tail=[change(level, row) for level, row in enumerate(self.tail, self.first)],
+        )
 
 
 def least_of(each: Candidate | ExtraSource, estimator: Estimator) -> int:
@@ -179,7 +197,9 @@ class Prices:
 
     def floor(self, candidate: Candidate | None, extras: Sequence[ExtraSource], cost: int) -> int:
         """The fewest tokens that a level can be brought down to; without a candidate, its sources alone."""
-        saved = 0 if candidate is None else candidate.tokens - self.least(candidate)
+        saved = 0
+        if candidate is not None:
+            saved = candidate.tokens - self.least(candidate) + candidate.before - candidate.before_least
         saved += sum(
             self.capped(extra) - self.least(extra)
             for extra in extras
@@ -218,7 +238,7 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
 
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     """Each level's reason to be left out; a tool group is in or out as one."""
-    reasons = [row.left_out or (Reason.EMPTY if row.tokens == 0 else None) for row in rows]
+    reasons = [row.left_out or (None if row.tokens or row.before else Reason.EMPTY) for row in rows]
     start = 0
     for index in range(1, len(rows) + 1):
         if index < len(rows) and bound[index]:
@@ -252,7 +272,7 @@ def columns_of(
         extras = rows[index + 1].sources if index + 1 < len(rows) else pending
         cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
         if reasons[index] is None:
-            cost += row.tokens + prices.seam
+            cost += row.tokens + row.before + prices.seam
             if spoken in {row.role, "?", "tool"}:
                 cost += prices.joint
             if prices.heading is not None:
@@ -269,3 +289,44 @@ def columns_of(
         ids=[row.local_id for row in rows],
         ruler=[start, *(row.ruler for row in rows)],
     )
+
+
+def tokens_of_content(content: Content, estimator: Estimator) -> int:
+    """What a node costs, media included, where its light columns do not say. Words are never free."""
+    media = sum(isinstance(block, Image | Audio) for block in blocks_of(content))
+    text = sent_text(content)
+    return (max(1, estimator.of_text(text)) if text else 0) + media * MEDIA_TOKENS
+
+
+def least_of_content(content: Content, estimator: Estimator) -> int:
+    """The fewest tokens that a content can be brought down to."""
+    return tokens_of_content(shortened_content(content, 0, estimator), estimator)
+
+
+def shortened_content(content: Content, most: int, estimator: Estimator, *, ending: bool = False) -> Content:
+    """The same content with its longest words cut, in at most so many tokens if words alone can save them."""
+    blocks = blocks_of(content)
+    words = {index: text for index, block in enumerate(blocks) if (text := _words(block)) is not None}
+    fixed = tokens_of_content(content, estimator) - sum(map(estimator.of_text, words.values()))
+    room = most - max(0, fixed)
+    while True:
+        found = list(blocks)
+        for index, text in shorten_texts(words, room, estimator, ending=ending).items():
+            found[index] = _with_words(blocks[index], text)
+        whole = found[0] if len(found) == 1 else Mixed(tuple(found))
+        # Sizes of parts do not quite add up to the size of the whole.
+        if room <= len(words) or tokens_of_content(whole, estimator) <= most:
+            return whole
+        room -= max(1, room >> 3)
+
+
+def _words(block: Block) -> str | None:
+    if isinstance(block, Text):
+        return block.text
+    return sent_text(block) if isinstance(block, ToolResult) else None
+
+
+def _with_words(block: Block, text: str) -> Block:
+    if isinstance(block, ToolResult):
+        return ToolResult(call_id=block.call_id, content=text, is_error=block.is_error)
+    return Text(text)

@@ -4,7 +4,7 @@ import math
 
 from tests.covers import covers
 
-from weft.tree.path import jump_depth
+from weft.tree.tree import jump_depth
 
 
 def test_a_jump_follows_the_skew_binary_rule():

@@ -1,0 +1,289 @@
+"""What the engine is asked for, and what it decides before any text is read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water_level
+from weft.context.layers.blocks import ToolOutput
+from weft.context.layers.items import LIBRARY_HEADING, ContextItem
+from weft.context.layers.library import Attached, Held, Preface
+from weft.context.manifest import Piece
+from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
+from weft.context.settings import LayerSettings, Preferences
+from weft.context.system import Instruction, Standing, SystemContext, SystemParts, build_system
+from weft.context.tokens import DEFAULT, JOINT, Estimator
+from weft.tree.content import Content
+from weft.tree.message import Message
+from weft.tree.tree import Mode
+
+INPUT = "input"
+"""The id under which a manifest lists text that is not a node yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a provider can do."""
+
+    prefix_cache: bool = False
+    prefill: bool = False
+    """Whether a request may end with an assistant's message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """What comes with a generation that is not a node yet: its text, and its edge's further sources."""
+
+    text: str = ""
+    """In buffer mode the working buffer."""
+    sources: tuple[ExtraSource, ...] = ()
+    instructions: tuple[Instruction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """History as a strip: a summary, then the last turns as they were."""
+
+    summary: str
+    turns: int
+    """How many turns before the current one are kept in any case."""
+    through: int | None = None
+    """The last level that the summary covers; later ones are kept too, so that nothing is lost between."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """A place in a tree, as light rows, everything that its layers are made of, and the settings."""
+
+    mode: Mode
+    outline: PathOutline
+    budget: int
+    window: int | None = None
+    """The model's; the budget if not given."""
+    system: SystemParts = field(default_factory=SystemParts)
+    buffer_system_context: bool = False
+    """Whether a document is sent with its system context."""
+    preferences: Preferences = field(default_factory=Preferences)
+    estimator: Estimator = DEFAULT
+    profile: Profile = field(default_factory=Profile)
+    pending: Pending = field(default_factory=Pending)
+    authors: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names by author id, for `nameAuthors`."""
+    headings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By node id, the text before its words: a loom-aware agent's headings, or boundaries in prose."""
+    preface: str = ""
+    """The text before the current turn, or after a document: a loom-aware agent's context."""
+    turn_at: int | None = None
+    """The level whose words follow the turn's own context, where it has any."""
+    prepared: SystemContext | None = None
+    """The system context, where it was made in layers."""
+    offset: int = 0
+    """Levels of the path before the outline's first: what a summary replaces."""
+    folded: int = 0
+    """Levels that the outline's first row replaces, where it replaces any."""
+    conversation_id: str = ""
+    message_id: str = ""
+    attached: Sequence[Attached] = ()
+    """All items of the path's nodes, in the order of the path."""
+    items: Sequence[ContextItem] = ()
+    """Those of the input that is not a node yet."""
+    fresh: Mapping[str, ContextItem] = field(default_factory=dict[str, ContextItem])
+    """Items as they are now, by id, where they were read again."""
+    standing: Standing = field(default_factory=Standing)
+    tool_outputs: Sequence[ToolOutput] = ()
+    tool_descriptions: str = ""
+    """For models that call tools in text; fixed for an agent's life."""
+    memory_block: str = ""
+    """A loom-aware agent's, which changes too often to be cached."""
+    loom_context: str = ""
+    strip: Strip | None = None
+    run: int = 0
+    """Levels at the outline's end that are no nodes: what was said and answered since the turn began."""
+    alone: bool = False
+    """Whether the input is a turn of its own, even after messages without an answer."""
+    unsettled: bool = False
+    """Whether the history changes as time passes: headings that say how long ago something was said."""
+    settings: LayerSettings = field(default_factory=LayerSettings)
+    own: Mapping[str, Content] = field(default_factory=dict[str, Content])
+    """Contents of rows that are no nodes, by their ids."""
+    shown: Callable[[Content], Content] | None = None
+    """How the content of a node is shown, where it is not sent as it is."""
+    after: tuple[Message, ...] = ()
+    """Messages after a document: the turns of a run that is going on."""
+    held_back: int = 0
+    """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
+
+    @property
+    def dialogue(self) -> bool:
+        return self.mode is Mode.DIALOGUE
+
+    @property
+    def rules(self) -> Rules:
+        preferences = self.preferences
+        marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
+        return Rules(
+            strategy=preferences.truncation_strategy,
+            step=preferences.step(prefix_cache=self.profile.prefix_cache),
+            minimum_recent=preferences.minimum_recent_nodes,
+            marker=marker,
+            dialogue=self.dialogue,
+        )
+
+    def system_context(self) -> SystemContext:
+        if self.prepared is not None:
+            return self.prepared
+        if not self.dialogue and not self.buffer_system_context:
+            return SystemContext("", 0, ())
+        parts = SystemParts(
+            agent=self.system.agent,
+            tree=self.system.tree,
+            instructions=self.system.instructions + self.pending.instructions,
+            memory=self.system.memory,
+        )
+        return build_system(parts, self.preferences.instructions, self.estimator, budget=self.budget)
+
+    def head_reach(self) -> tuple[int, bool]:
+        """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
+        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
+        return head_reach(room, self.rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """An attachment as it is shown, with the number of its revision along the path."""
+
+    level: int
+    item: ContextItem
+    revision: int
+    pinned: bool
+    left_out: str
+    first: bool
+    """Whether this revision was not attached before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemLayers:
+    """The system message in its parts."""
+
+    standing: SystemContext
+    held: tuple[Held, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Of the held items."""
+    sizes: tuple[int, ...] = ()
+    """Their tokens."""
+    heading: int = 0
+    """Tokens of the library's heading."""
+    descriptions: str = ""
+    memory: str = ""
+    summary: str = ""
+
+    @property
+    def library(self) -> str:
+        return JOINT.join([LIBRARY_HEADING, *self.texts]) if self.held else ""
+
+    @property
+    def text(self) -> str:
+        """L1 and L2; descriptions of tools follow where an agent needs them."""
+        return JOINT.join(filter(None, [self.standing.text, self.library, self.descriptions]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A path in layers: which levels are the current turn, what each attached, what the system message holds.
+
+    Levels are counted from the outline's first; items of earlier ones have negative levels.
+    """
+
+    outline: PathOutline
+    """With the input as its last row, without what the strip's summary replaces."""
+    offset: int
+    turn: int
+    """The level at which the current turn begins."""
+    spoken: int
+    """The level at which the input begins that a model answers: the turn's, unless a run has gone on since."""
+    first_live: int | None
+    """The level before whose words the turn's context is."""
+    attached: tuple[Attached, ...]
+    stripped: tuple[Candidate, ...] = ()
+    placed: tuple[Placed, ...] = ()
+    system: SystemLayers = field(default_factory=lambda: SystemLayers(standing=SystemContext("", 0, ())))
+
+    @property
+    def input_rows(self) -> list[tuple[int, Candidate]]:
+        """The levels of the input, sent or not."""
+        return [
+            (level, row)
+            for level, row in self.outline.known()
+            if level >= self.spoken and row.left_out is None
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be kept, before any text was read."""
+
+    request: ContextRequest
+    system: SystemContext
+    rows: PathOutline
+    """The outline with the pending input as its last level, if there is one."""
+    prices: Prices
+    sketch: Sketch
+    fit: Fit
+    reasons: Mapping[int, Reason]
+    """Why a known level is left out, where it is."""
+    beside: Mapping[int, tuple[ExtraSource, ...]]
+    """The further sources before a known level's message, where there are any."""
+    prefaces: Mapping[int, Preface] = field(default_factory=dict[int, Preface])
+    """What is said before the words of a level: items, references, outputs of tools."""
+    layout: Layout | None = None
+    """The layers, where the request is made in layers."""
+    pruned: tuple[Piece, ...] = ()
+    """What reducing the history did."""
+
+    @property
+    def kept(self) -> list[int]:
+        """Levels in the order of the path; those that are left out for a reason of their own among them."""
+        found = self.fit
+        middle = [] if found.anchor is None else [found.anchor]
+        return [*range(found.head), *middle, *range(found.tail, found.levels)]
+
+    @property
+    def sent(self) -> list[int]:
+        """The kept levels whose own words are sent."""
+        return [level for level in self.kept if level not in self.reasons]
+
+    def allowed(self, level: int) -> tuple[list[tuple[ExtraSource, int]], int]:
+        """What each source of a kept level may cost, and its own words: less than they would only if it is shortened."""
+        beside = self.beside.get(level, ()) if self.request.dialogue else ()
+        extras = [extra for extra in beside if extra.left_out is None and extra.tokens]
+        row, prices = self.rows.at(level), self.prices
+        own = 0 if level in self.reasons else row.tokens + row.before
+        sizes = dict(enumerate([*map(prices.capped, extras), own]))
+        most = self.fit.shortened.get(level)
+        planned = 0 if most is None else self.sketch.tail.live(level - self.rows.first)
+        if most is not None and row.before:
+            # Its items are shortened before its sources are.
+            sizes[len(extras)] = most - (planned - own)
+        elif most is not None:
+            least = [*map(prices.least, extras), prices.least(row) if own else 0]
+            height = water_level(sizes, dict(enumerate(least)), most - (planned - sum(sizes.values())))
+            sizes = {index: min(size, max(height, least[index])) for index, size in sizes.items()}
+        *others, own = sizes.values()
+        return list(zip(extras, others, strict=True)), own
+
+    @property
+    def wanted(self) -> list[str]:
+        """Ids of the nodes whose contents rendering needs."""
+        found: dict[str, None] = {}
+        for level in self.kept:
+            found |= {extra.id: None for extra in self.beside.get(level, ()) if extra.left_out is None}
+            if level not in self.reasons:
+                found[self.rows.at(level).id] = None
+        if self.layout is not None:
+            found |= {row.id: None for _, row in self.layout.input_rows}
+        return [name for name in found if name != INPUT and name not in self.request.own]
+
+    @property
+    def turn(self) -> list[str]:
+        """Ids of the nodes whose words are the input."""
+        rows = [] if self.layout is None else self.layout.input_rows
+        return [row.id for _, row in rows if row.tokens and row.id != INPUT]
