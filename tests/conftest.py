@@ -47,8 +47,7 @@ settings.register_profile("inner", parent=settings.get_profile("fixed"), max_exa
 _INNER = bool(os.environ.get("WEFT_INNER"))
 _OUTER = [
     "cli",
-    "collaborating",
-    "commanding/test_fuzz.py",
+    "collaboration",
     "generation",
     "summaries",
     "mcp_server",

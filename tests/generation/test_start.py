@@ -108,3 +108,21 @@ def test_an_answer_that_no_table_can_hold_leaves_no_running_call_and_no_lease(fi
         assert "Traceback" in caplog.text
         assert [kid.text for kid in asked.generate()] == ["No."]
         check_sound(grove)
+
+
+@covers("generate.checks-first")
+def test_nothing_continues_from_an_annotation(address):
+    model = Scripted(["Yes."])
+    with grove_with(address, model) as grove:
+        tree = grove.plant("Marie")
+        note = tree.say("Where to?").annotate("by train?")
+        refusals = []
+        for ask in (note.generate, note.preflight):
+            with pytest.raises(InvalidInputError) as caught:
+                ask()
+            refusals.append(caught.value)
+        refusals.append(tree.do(f"→ continue from {note.local_id}").error)
+        says = f"[{note.local_id}] is an annotation: conversations do not continue from it"
+        assert [refusal.message for refusal in refusals] == [says] * 3
+        assert model.requests == []
+        assert list(note.children) == []

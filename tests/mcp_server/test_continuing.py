@@ -88,3 +88,16 @@ def test_other_calls_go_on_while_a_model_speaks(address):
             made, seen = talk.portal.call(both, talk.client)
         assert not made[0].is_error
         assert all(not each.is_error for each in seen)
+
+
+@covers("mcp.errors")
+def test_too_many_continuations_are_refused_as_a_command_refuses_them(address):
+    with with_model(address, Scripted(["one"])) as grove:
+        tree = grove.plant("T", "Why?")
+        with talking(McpFace(grove).server()) as talk:
+            given = {"tree": tree.id, "agent": "Muse", "n": 50}
+            refused = talk.ask("call_tool", "continue", given)
+        assert refused.is_error
+        assert refused.structured_content["code"] == "LIMIT_EXCEEDED"
+        assert refused.structured_content["hint"] == "use n:10 or less"
+        assert list(tree.root.children) == []

@@ -79,7 +79,7 @@ def written(grove) -> tuple:
         ("pin", {"tree": "T", "result": 1, "section": "Fear"}, "INVALID_INPUT", "section"),
         ("drop", {"tree": "T", "node": "ROOT", "section": "Fear"}, "INVALID_INPUT", "section"),
         ("drop", {"tree": "T", "stash": "x", "section": "Fear"}, "INVALID_INPUT", "section"),
-        ("continue", {"tree": "T", "n": 10**9}, "INVALID_INPUT", "n"),
+        ("continue", {"tree": "T", "n": 0}, "INVALID_INPUT", "n"),
         ("continue", {"tree": "T", "n": True}, "INVALID_INPUT", "n"),
         ("respond", {"tree": "T", "node": "ROOT", "text": "a\u0000b"}, "INVALID_SYNTAX", None),
         ("respond", {"tree": "T", "node": "ROOT", "text": ""}, "INVALID_INPUT", "text"),

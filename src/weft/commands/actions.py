@@ -45,7 +45,7 @@ class DocumentTarget:
 
 @dataclass(frozen=True, slots=True)
 class TreeTarget:
-    title: str
+    tree: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,9 @@ def verbs() -> dict[tuple[str, ...], tuple[str, ...]]:
     known: dict[tuple[str, ...], tuple[str, ...]] = {(row.name,): (row.name,) for row in ROWS}
     for row in ROWS:
         for verb in row.verbs:
-            said = tuple(verb.partition("=")[0].split())
-            if row.name not in known.get(said, ()):
-                known[said] = (*known.get(said, ()), row.name)
+            parts = tuple(verb.partition("=")[0].split())
+            if row.name not in known.get(parts, ()):
+                known[parts] = (*known.get(parts, ()), row.name)
     return known
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 from weft.commands.actions import Action, Command, LineSpan, ThinkCommand
 from weft.commands.catalog import ROWS
-from weft.commands.grammar import Form, Slot, SlotKind
+from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.commands.lexer import quote
 from weft.commands.reply import short
 
@@ -36,18 +36,18 @@ def write_command(command: Command) -> str:
 def _write_action(action: Action) -> str:
     if isinstance(action, ThinkCommand):
         return f"think {action.text}".rstrip()
-    name, form, values = _form_of(action)
+    row, form, values = _form_of(action)
     parts = [slot.written(value) for slot, value in _given(form, action, values)]
-    return " ".join([name, *form.words.split(), *parts])
+    return " ".join([row.name, *form.words.split(), *parts])
 
 
-def _form_of(action: Action) -> tuple[str, Form, dict[str, object]]:
+def _form_of(action: Action) -> tuple[CommandRow, Form, dict[str, object]]:
     """The first form that makes this action, its command, and the values of its fields."""
     for row in ROWS:
         for form in row.variants:
             values = form.values(action)
             if values is not None and all(_fits(action, slot, _value(slot, values)) for slot in form.flat):
-                return row.name, form, values
+                return row, form, values
     raise TypeError(f"no form makes {type(action).__name__}")
 
 
@@ -80,8 +80,8 @@ def _default(action: object, path: str) -> object:
     *outer, name = path.split(".")
     for each in outer:
         action = getattr(action, each)
-    (found,) = [each for each in fields(action) if each.name == name]  # pyright: ignore[reportArgumentType] - a dataclass
-    return found.default if found.default is not MISSING else None
+    (field,) = [each for each in fields(action) if each.name == name]  # pyright: ignore[reportArgumentType] - a dataclass
+    return field.default if field.default is not MISSING else None
 
 
 class Described(NamedTuple):
@@ -97,10 +97,12 @@ def describe(action: Action) -> Described:
     """The action as the trace tells it."""
     if isinstance(action, ThinkCommand):
         return Described("thought", noun="")
-    _, form, values = _form_of(action)
+    row, form, values = _form_of(action)
     target = _target(form, values)
     verb = form.past.format(**{name: value for name, value in values.items() if "." not in name})
-    return Described(verb if target else verb.removesuffix(" from"), target, form.noun)
+    return Described(
+        verb if target else verb.removesuffix(" from"), target, row.noun if form.noun is None else form.noun
+    )
 
 
 def _target(form: Form, values: Mapping[str, object]) -> str:

@@ -5,11 +5,11 @@ may come before and after a value only if its slot names them, so nothing in a l
 `merge a7x2 into b3k9` has an `into` that no slot of `merge` takes, and is not read.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from enum import Enum
 from itertools import product
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args, get_type_hints
 
 from weft.commands.actions import Action, LineSpan
 from weft.commands.lexer import quote
@@ -141,26 +141,18 @@ _WRITE: Mapping[SlotKind, Callable[[Slot, object], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of several slots, or groups of them."""
+    """One of several groups of slots."""
 
-    groups: tuple["SlotGroup", ...]
+    groups: tuple[tuple[Slot, ...], ...]
     lead: str = ""
     optional: bool = False
 
     def shown(self) -> str:
         texts = [
-            " ".join(_optional(slot, slot.shown()) for slot in group.slots if not slot.hidden)
+            " ".join(_optional(slot, slot.shown()) for slot in group if not slot.hidden)
             for group in self.groups
         ]
         return f"{self.lead} {'|'.join(texts)}".lstrip()
-
-
-@dataclass(frozen=True, slots=True)
-class SlotGroup:
-    """Slots that go together, and the value that they make up."""
-
-    slots: tuple[Slot, ...]
-    parts: Mapping[str, Build] = field(default_factory=dict[str, Build])
 
 
 def _optional(slot: Slot | Either, text: str) -> str:
@@ -176,9 +168,9 @@ class Form:
     past: str
     """What the trace says was done; `{what}` is replaced by a field."""
     parts: Mapping[str, Build] = field(default_factory=dict[str, Build])
-    """Fields that are values themselves: their classes, by field."""
-    noun: str = "node"
-    """What its targets are counted as."""
+    """How fields that are values themselves are made, by field; else by the class that has the fields of the slots."""
+    noun: str | None = None
+    """What its targets are counted as; the row's if not given."""
     words: str = ""
     """Words written right after the verb."""
     shown: bool = True
@@ -198,15 +190,12 @@ class Form:
     def variants(self) -> Iterator["Form"]:
         """The form once for every choice among its alternatives, without any."""
         ways = [
-            [SlotGroup((slot,))]
-            if isinstance(slot, Slot)
-            else [*slot.groups, *([SlotGroup(())] if slot.optional else [])]
+            [(slot,)] if isinstance(slot, Slot) else [*slot.groups, *([()] if slot.optional else [])]
             for slot in self.slots
         ]
         for way in product(*ways):
-            slots = tuple(slot for group in way for slot in group.slots)
-            parts = {name: made for group in way for name, made in group.parts.items()}
-            yield replace(self, slots=slots, parts={**self.parts, **parts})
+            slots = tuple(slot for group in way for slot in group)
+            yield replace(self, slots=slots, parts={**_parts(self.action, slots), **self.parts})
 
     @property
     def flat(self) -> tuple[Slot, ...]:
@@ -239,6 +228,20 @@ class Form:
             return got if self.build(made) == action else None
         except TypeError:
             return None
+
+
+def _parts(action: type[Action], slots: Iterable[Slot]) -> dict[str, Build]:
+    """The classes of fields that are values themselves: of those that a field may be, the one with such fields."""
+    inner: dict[str, set[str]] = {}
+    for path in (path for slot in slots for path in slot.path.split() if "." in path):
+        name, _, part = path.partition(".")
+        inner.setdefault(name, set()).add(part)
+    hints = get_type_hints(action) if inner else {}
+    return {
+        name: next(kind for kind in get_args(hints[name]) if names <= set(getattr(kind, "__slots__", ())))
+        for name, names in inner.items()
+        if get_args(hints[name])
+    }
 
 
 def _value_at(action: object, path: str) -> object:
@@ -278,6 +281,8 @@ class CommandRow:
     """Doing it twice is doing it once."""
     everywhere: bool = False
     """Can leave the tree with `in:grove`."""
+    noun: str = "node"
+    """What its targets are counted as."""
     variants: tuple[Form, ...] = field(init=False)
     """Its forms without alternatives."""
 

@@ -32,14 +32,14 @@ _ESCAPES = (('\\"', '"'), ("\\n", "\n"), ("\\“", "“"), ("\\”", "”"))
 
 def end_of_closed(text: str, position: int) -> int:
     """How far a text goes, from outside of any string, before one opens that is not closed in it."""
-    found = _OUTSIDE.match(text, position)
-    return position if found is None else found.end()
+    outside = _OUTSIDE.match(text, position)
+    return position if outside is None else outside.end()
 
 
 def string_end(text: str, position: int, mark: str) -> int:
     """The place right after the mark that closes a string, looked for from inside of it; -1 if none does."""
-    found = _REST[mark].match(text, position)
-    return -1 if found is None else found.end()
+    rest = _REST[mark].match(text, position)
+    return -1 if rest is None else rest.end()
 
 
 def unescaped(inside: str) -> str:
@@ -81,8 +81,8 @@ _LOOKED_AT = 120
 
 def thought_start(text: str, position: int = 0) -> int | None:
     """The place where the thought's own words begin, or None if this opens none."""
-    found = _BEGINS.match(text[position : position + _LOOKED_AT].replace("’", "'").split("\n", 1)[0])
-    return None if found is None else position + found.end()
+    opening = _BEGINS.match(text[position : position + _LOOKED_AT].replace("’", "'").split("\n", 1)[0])
+    return None if opening is None else position + opening.end()
 
 
 _MOST = 200
@@ -163,22 +163,22 @@ _DOT = Word(CURSOR, CURSOR)
 
 def tokens_of(text: str) -> list[Token]:
     """The tokens of what follows an arrow. A string that does not end, or ends inside a word, is an error."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     position = _skip(text, 0)
     while position < len(text):
-        if len(found) >= _MOST:
+        if len(tokens) >= _MOST:
             raise InvalidSyntaxError(
                 f"a command has at most {_MOST} words", hint='put longer texts in quotes: "…"'
             )
         if text[position] in MARKS:
-            said, position = _string(text, position)
-            found.append(Quoted(said))
+            string, position = _string(text, position)
+            tokens.append(Quoted(string))
         else:
-            token, position = _bare(text, position, found)
+            token, position = _bare(text, position, tokens)
             if token is not None:
-                found.append(token)
+                tokens.append(token)
         position = _skip(text, position)
-    return _without_full_stop(found)
+    return _without_full_stop(tokens)
 
 
 def _without_full_stop(tokens: list[Token]) -> list[Token]:
@@ -200,7 +200,7 @@ def _string(text: str, position: int) -> tuple[str, int]:
     end = string_end(text, position + 1, text[position])
     if end < 0:
         raise unclosed(text[position + 1 :], text[position])
-    said = unescaped(text[position + 1 : end - 1])
+    string = unescaped(text[position + 1 : end - 1])
     after = _AFTER.match(text, end)
     stop = end if after is None else after.end()
     follows = text[stop : stop + 1]
@@ -209,7 +209,7 @@ def _string(text: str, position: int) -> tuple[str, int]:
             f"{_shown(text[stop:])!r} follows a closing quotation mark directly",
             hint='write \\" for a quotation mark inside a string',
         )
-    return said, stop
+    return string, stop
 
 
 def unclosed(inside: str, mark: str) -> InvalidSyntaxError:
@@ -271,11 +271,11 @@ def _option(text: str, name: str, value: str, end: int) -> tuple[Option, int]:
                 return Option(name, _values(name, match[0]), quoted=False), match.end()
             return Option(name, (), quoted=False), end
     if end < len(text) and text[end] in MARKS and not value:
-        said: list[str] = []
+        strings: list[str] = []
         while end < len(text) and text[end] in MARKS:
-            one, end = _string(text, end)
-            said.append(one)
-        return Option(name, tuple(said), quoted=True), end
+            string, end = _string(text, end)
+            strings.append(string)
+        return Option(name, tuple(strings), quoted=True), end
     return Option(name, _values(name, value), quoted=False), end
 
 

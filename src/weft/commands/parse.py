@@ -8,7 +8,7 @@ from weft.commands.actions import Command, ContinueCommand, ThinkCommand
 from weft.commands.catalog import CATALOG, DOUBTFUL, HELP, ROWS, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.classifier import RankedCommand, rank
 from weft.commands.formatter import write_command
-from weft.commands.grammar import CommandRow, Slot
+from weft.commands.grammar import CommandRow
 from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
 from weft.commands.reader import Misfit, read_form
 from weft.commands.scanner import Ignored, ScannedCommand, Why, scan
@@ -82,11 +82,11 @@ class _Unread(NamedTuple):
     error: InvalidSyntaxError
 
 
-def parse_found(found: ScannedCommand) -> Command:
-    """The command that a scan has found."""
-    if found.think:
-        return Command("think", ThinkCommand(found.text))
-    return parse(found.text)
+def parse_found(line: ScannedCommand) -> Command:
+    """The command of a scanned line."""
+    if line.think:
+        return Command("think", ThinkCommand(line.text))
+    return parse(line.text)
 
 
 def parse(text: str) -> Command:
@@ -185,7 +185,7 @@ def _settled(
 def _read_row(candidate: _Candidate, misfit: Misfit, reach: _Reach) -> Command | None:
     row = candidate.row
     for form in row.variants:
-        action = read_form(form, candidate.items, row.noise | candidate.noise, verbs(), misfit)
+        action = read_form(form, candidate.items, row.noise | candidate.noise, misfit)
         if action is not None:
             return _reaching(Command(row.name, action), reach)
     return None
@@ -214,15 +214,14 @@ def _verb_first(items: Sequence[VocabularyToken]) -> list[VocabularyToken]:
 def _candidates(items: Sequence[VocabularyToken]) -> Iterator[_Candidate]:
     """Every command that the words of a line may mean: by its verb, or by a general verb and a noun."""
     line = [item.text if item.sort is Sort.WORD else "" for item in items]
-    by_verb = list(_by_verb(items, line))
-    yield from by_verb
+    yield from _by_verb(items, line)
     yield from _by_noun(items, line)
 
 
 def _by_verb(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
     if not line or not line[0]:
         return
-    for verb, names in _verbs_from(line[0]):
+    for verb, names in _by_first_word().get(line[0], []):
         rest = _without_verb(items, line, verb)
         if rest is not None:
             for name in names:
@@ -236,10 +235,6 @@ def _by_first_word() -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]
     for verb, names in verbs().items():
         known.setdefault(verb[0], []).append((verb, names))
     return known
-
-
-def _verbs_from(word: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return _by_first_word().get(word, [])
 
 
 def _without_verb(
@@ -257,12 +252,8 @@ def _without_verb(
 
 def _brought(row: CommandRow, verb: tuple[str, ...]) -> list[VocabularyToken]:
     """The words that a verb brings with it: `unpin` is `drop pin`."""
-    said = " ".join(verb)
-    for each in row.verbs:
-        name, _, brought = each.partition("=")
-        if name == said:
-            return [VocabularyToken(Sort.WORD, word, word) for word in brought.split()]
-    return []
+    brought = {name: words for name, _, words in (each.partition("=") for each in row.verbs)}
+    return [VocabularyToken(Sort.WORD, word, word) for word in brought.get(" ".join(verb), "").split()]
 
 
 def _by_noun(items: Sequence[VocabularyToken], line: Sequence[str]) -> Iterator[_Candidate]:
@@ -332,12 +323,8 @@ def known_words() -> frozenset[str]:
         known |= row.made | row.removed | row.listed | row.noise | row.vocabulary
         for form in row.variants:
             for slot in form.flat:
-                known |= _slot_words(slot)
+                known |= slot.after | slot.names | slot.units | slot.requires | slot.values.keys()
     return frozenset(known)
-
-
-def _slot_words(slot: Slot) -> frozenset[str]:
-    return slot.after | slot.names | slot.units | slot.requires | frozenset(slot.values)
 
 
 def _refuse_unflagged(tokens: Sequence[Token]) -> None:
@@ -478,8 +465,8 @@ _ABOUT = 80
 def parse_ignored(text: str, ignored: Sequence[Ignored]) -> tuple[NotRun, ...]:
     """Those of the ignored arrows in a text that would have been commands, the first few."""
     own = [each for each in ignored if each.why not in {Why.GIVEN, Why.MARKED}]
-    read = (_not_run(text[each.start : each.start + _LONGEST], each.why) for each in own[:_LOOKED_AT])
-    return tuple(each for each in read if each is not None)[:_SHOWN]
+    lines = (_not_run(text[each.start : each.start + _LONGEST], each.why) for each in own[:_LOOKED_AT])
+    return tuple(filter(None, lines))[:_SHOWN]
 
 
 def _not_run(text: str, why: Why) -> NotRun | None:

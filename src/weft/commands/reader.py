@@ -5,9 +5,19 @@ from dataclasses import dataclass
 from typing import cast
 
 from weft.commands.actions import Action, LineSpan
+from weft.commands.catalog import verbs
 from weft.commands.grammar import Form, Slot, SlotKind
 from weft.commands.lexer import Option, as_reference
-from weft.commands.vocabulary import FILLER, GUARDED, NUMBERS, Sort, VocabularyToken, ordinal, range_of, words
+from weft.commands.vocabulary import (
+    FILLER,
+    GUARDED,
+    NUMBERS,
+    ORDINALS,
+    Sort,
+    VocabularyToken,
+    range_of,
+    words,
+)
 
 _MOST_STEPS = 4_000
 _MANY = 10**18
@@ -27,6 +37,7 @@ class Misfit:
 
 
 _END = 10_000
+_BETWEEN = words("to through until - – —")
 
 
 class _Unfit(Exception):  # noqa: N818 - no failure: one reading of several does not fit
@@ -34,15 +45,10 @@ class _Unfit(Exception):  # noqa: N818 - no failure: one reading of several does
 
 
 def read_form(
-    form: Form,
-    items: Sequence[VocabularyToken],
-    noise: frozenset[str],
-    commands: Mapping[tuple[str, ...], Sequence[str]],
-    misfit: Misfit,
+    form: Form, items: Sequence[VocabularyToken], noise: frozenset[str], misfit: Misfit
 ) -> Action | None:
     """The action that the items give by this form, or None: every item must be consumed."""
-    reader = _Reader(form.flat, items, noise, commands, misfit)
-    values = reader.read(0, {})
+    values = _Reader(form.flat, items, noise, misfit).read(0, {})
     if values is None:
         return None
     return form.build({path: value for path, value in values.items() if value is not None})
@@ -50,15 +56,9 @@ def read_form(
 
 class _Reader:
     def __init__(
-        self,
-        slots: Sequence[Slot],
-        items: Sequence[VocabularyToken],
-        noise: frozenset[str],
-        commands: Mapping[tuple[str, ...], Sequence[str]],
-        misfit: Misfit,
+        self, slots: Sequence[Slot], items: Sequence[VocabularyToken], noise: frozenset[str], misfit: Misfit
     ) -> None:
-        self._slots, self._items, self._noise = slots, items, noise
-        self._commands, self._misfit = commands, misfit
+        self._slots, self._items, self._noise, self._misfit = slots, items, noise, misfit
         self._steps = 0
 
     def read(self, place: int, filled: dict[int, object]) -> dict[str, object] | None:
@@ -113,7 +113,7 @@ class _Reader:
                 self._misfit.note(_END, slot.question)
             return None
         try:
-            value = _Value(slot, self._items, start, self._commands).read()
+            value = _Value(slot, self._items, start).read()
         except _Unfit as unfit:
             self._misfit.note(_END + 1, str(unfit))
             return None
@@ -122,9 +122,11 @@ class _Reader:
         end = self._words_end(value[1], slot.units | slot.names)
         around = (*self._items[place:start], *self._items[value[1] : end])
         option = self._items[start].option
-        said = {item.text for item in around} | ({option.name} if option is not None else set[str]())
+        words_around = {item.text for item in around} | ({option.name} if option is not None else set[str]())
         is_plain = option is not None or not slot.names or self._items[start].text in slot.plain
-        if not (is_plain or said & slot.names) or (slot.requires and not said & slot.requires):
+        if not (is_plain or words_around & slot.names):
+            return None
+        if slot.requires and not words_around & slot.requires:
             return None
         return value[0], end, start > place or option is not None
 
@@ -161,15 +163,8 @@ _NO_NAMES = (
 class _Value:
     """The value of one slot at one place."""
 
-    def __init__(
-        self,
-        slot: Slot,
-        items: Sequence[VocabularyToken],
-        place: int,
-        commands: Mapping[tuple[str, ...], Sequence[str]],
-    ) -> None:
+    def __init__(self, slot: Slot, items: Sequence[VocabularyToken], place: int) -> None:
         self.slot, self.items, self.place, self.item = slot, items, place, items[place]
-        self.commands = commands
 
     def read(self) -> tuple[object, int] | None:
         option = self.item.option
@@ -205,14 +200,7 @@ class _Value:
         if self.item.sort is Sort.RANGE:
             return self._one(range_of(self.item.text))
         ends = self.items[self.place : self.place + 3]
-        if [each.sort for each in ends] == [Sort.NODE, Sort.WORD, Sort.NODE] and ends[1].text in {
-            "to",
-            "through",
-            "until",
-            "-",
-            "–",
-            "—",
-        }:
+        if [each.sort for each in ends] == [Sort.NODE, Sort.WORD, Sort.NODE] and ends[1].text in _BETWEEN:
             return (ends[0].text, ends[2].text), self.place + 3
         return None
 
@@ -240,7 +228,7 @@ class _Value:
             return None
         if item.sort is not Sort.WORD and (any(map(str.isdecimal, item.raw)) or item.raw == "."):
             return None
-        if (item.text,) in self.commands or not any(map(str.isalnum, item.raw)):
+        if (item.text,) in verbs() or not any(map(str.isalnum, item.raw)):
             return None
         if self.slot.capital and not item.raw[:1].isupper():
             return None
@@ -252,7 +240,7 @@ class _Value:
             value = _whole(self.item.text, self.slot)
         elif self.item.sort is Sort.WORD:
             value = NUMBERS.get(self.item.text) or (
-                ordinal(self.item.text) if self.slot.option == "result" else None
+                ORDINALS.get(self.item.text) if self.slot.option == "result" else None
             )
         following = self.items[self.place + 1] if self.place + 1 < len(self.items) else None
         if value is not None and following is not None and following.text == "hundred":
@@ -267,7 +255,7 @@ class _Value:
     def _lines(self) -> tuple[object, int] | None:
         three = self.items[self.place : self.place + 3]
         first, last = _count(self.item), _count(three[2]) if len(three) == 3 else None
-        if first is not None and last is not None and three[1].text in {"to", "through", "until", "-", "–"}:
+        if first is not None and last is not None and three[1].text in _BETWEEN - {"—"}:
             return _lines(f"{first}-{last}"), self.place + 3
         if first is not None:
             return self._one(_lines(str(first)))
@@ -280,7 +268,7 @@ class _Value:
         return self.slot.values[self.item.text], self.place + 1
 
     def _command(self) -> tuple[object, int] | None:
-        names = self.commands.get((self.item.text,), ()) if self.item.sort is Sort.WORD else ()
+        names = verbs().get((self.item.text,), ()) if self.item.sort is Sort.WORD else ()
         return self._one(names[0] if names else None)
 
 
@@ -308,11 +296,8 @@ def _reference(value: str) -> str:
 
 def _option_node(slot: Slot, option: Option) -> object:
     value = _single(slot, option)
-    if (
-        value is None
-        or value.lower().startswith("result:")
-        or value.lower().rstrip(":") in {"doc", "document"}
-    ):
+    other = "" if value is None else value.lower().rstrip(":")
+    if value is None or value.lower().startswith("result:") or other in {"doc", "document"}:
         return None
     return _reference(value)
 
@@ -330,14 +315,6 @@ def _option_range(slot: Slot, option: Option) -> object:
     if ends is None and option.name == slot.option:
         raise _Unfit("a range is two ids with a dash between, such as r001-a7x2")
     return ends
-
-
-def _option_text(slot: Slot, option: Option) -> object:
-    return _single(slot, option)
-
-
-def _option_texts(_: Slot, option: Option) -> object:
-    return tuple(value for value in option.values if value) or None
 
 
 def _option_number(slot: Slot, option: Option) -> object:
@@ -381,12 +358,11 @@ def _lines(value: str) -> LineSpan:
 
 def _option_lines(slot: Slot, option: Option) -> object:
     value = "-".join(option.values).lower().removeprefix("lines").lstrip(": ")
-    value = value.replace("–", "-").replace("..", "-")
-    if option.name == slot.option == "lines":
-        return _lines(value)
     try:
-        return _lines(value)
+        return _lines(value.replace("–", "-").replace("..", "-"))
     except _Unfit:
+        if option.name == slot.option == "lines":
+            raise
         return None
 
 
@@ -401,12 +377,12 @@ _OPTION: Mapping[SlotKind, Callable[[Slot, Option], object]] = {
     SlotKind.NODE: _option_node,
     SlotKind.NODES: _option_nodes,
     SlotKind.RANGE: _option_range,
-    SlotKind.TEXT: _option_text,
-    SlotKind.TEXTS: _option_texts,
-    SlotKind.NAME: _option_text,
+    SlotKind.TEXT: _single,
+    SlotKind.TEXTS: lambda _, option: tuple(filter(None, option.values)) or None,
+    SlotKind.NAME: _single,
     SlotKind.NUMBER: _option_number,
     SlotKind.DECIMAL: lambda slot, option: _decimal(_single(slot, option) or ""),
     SlotKind.LINES: _option_lines,
     SlotKind.CHOICE: _option_choice,
-    SlotKind.COMMAND: lambda _slot, _option: None,
+    SlotKind.COMMAND: lambda _, _option: None,
 }

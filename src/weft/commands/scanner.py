@@ -109,11 +109,11 @@ class Scan:
     @property
     def batch(self) -> tuple[ScannedCommand, ...]:
         """The commands to be answered, in order. Thoughts are not."""
-        return tuple(found for found in self.commands if not found.think)
+        return tuple(each for each in self.commands if not each.think)
 
     @property
     def thoughts(self) -> tuple[ScannedCommand, ...]:
-        return tuple(found for found in self.commands if found.think)
+        return tuple(each for each in self.commands if each.think)
 
 
 def scan(text: str, *, given: str = "") -> Scan:
@@ -486,16 +486,16 @@ class Scanner:
 def _marks(line: str) -> Iterator[tuple[str, int, int]]:
     """Each mark of a line, and where it is; at last an empty one if there are too many."""
     after = 0
-    for number, found in enumerate(_WITHIN.finditer(line)):
+    for number, sign in enumerate(_WITHIN.finditer(line)):
         if number == _MOST_MARKS:
-            yield "", found.start(), found.end()
+            yield "", sign.start(), sign.end()
             return
-        mark = found[0].lower()
-        if mark == ">" and line.endswith("-->", after, found.end()):
+        mark = sign[0].lower()
+        if mark == ">" and line.endswith("-->", after, sign.end()):
             mark = "-->"
         if mark not in {"<", ">"}:
-            after = found.end()
-            yield mark, found.start(), after
+            after = sign.end()
+            yield mark, sign.start(), after
 
 
 def _pairs(line: str) -> Iterator[tuple[str, bool]]:

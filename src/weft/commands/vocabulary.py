@@ -13,24 +13,18 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _numbered(text: str) -> dict[str, int]:
+    return {name: value for value, name in enumerate(text.split(), 1)}
+
+
 FILLER = words("a an the node nodes me please kindly now just pls plz my")
 """Words that never change what a command means."""
 NUMBERS = {
-    **{
-        name: value
-        for value, name in enumerate(
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1
-        )
-    },
+    **_numbered("one two three four five six seven eight nine ten"),
     "once": 1,
     "twice": 2,
 }
-_ORDINALS = {
-    name: value
-    for value, name in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"], 1
-    )
-}
+ORDINALS = _numbered("first second third fourth fifth sixth seventh eighth ninth tenth")
 GUARDED = words(
     "not don't dont do-not never no nor neither cannot can't cant won't wont shouldn't shouldnt wouldn't "
     "without unless except but instead rather if whether maybe perhaps possibly either or until before "
@@ -60,12 +54,12 @@ _CLOSINGS = _phrases(
 
 def plain_words(tokens: Sequence[Token]) -> list[Token]:
     """The tokens without the politeness around them."""
-    kept = list(tokens)
-    while opening := next((each for each in _OPENINGS if _says(kept[: len(each)], each, kept)), None):
-        del kept[: len(opening)]
-    while closing := next((each for each in _CLOSINGS if _says(kept[-len(each) :], each, kept)), None):
-        del kept[len(kept) - len(closing) :]
-    return kept
+    line = list(tokens)
+    while opening := next((each for each in _OPENINGS if _says(line[: len(each)], each, line)), None):
+        del line[: len(opening)]
+    while closing := next((each for each in _CLOSINGS if _says(line[-len(each) :], each, line)), None):
+        del line[len(line) - len(closing) :]
+    return line
 
 
 def _says(tokens: Sequence[Token], phrase: Sequence[str], line: Sequence[Token]) -> bool:
@@ -210,22 +204,15 @@ def range_of(text: str) -> tuple[str, str] | None:
     return None if first is None or last is None else (first, last)
 
 
-def ordinal(word: str) -> int | None:
-    return _ORDINALS.get(word)
-
-
 _LONG = 7
 _TYPED = range(3, 21)
 
 
 def corrected(tokens: Iterable[Token], known: frozenset[str]) -> list[Token] | None:
     """The tokens with misspelt words of the language put right; None if none is sure."""
-    changed, kept = False, list[Token]()
-    for token in tokens:
-        right = _right_spelling(token, known)
-        changed = changed or right is not token
-        kept.append(right)
-    return kept if changed else None
+    given = list(tokens)
+    right = [_right_spelling(token, known) for token in given]
+    return None if right == given else right
 
 
 def _right_spelling(token: Token, known: frozenset[str]) -> Token:
@@ -243,12 +230,8 @@ def is_typo(typed: str, word: str) -> bool:
         return False
     if len(typed) == len(word):
         differ = [index for index, (one, other) in enumerate(zip(typed, word, strict=True)) if one != other]
-        swapped = (
-            len(differ) == 2
-            and differ[1] == differ[0] + 1
-            and typed[differ[0]] == word[differ[1]]
-            and typed[differ[1]] == word[differ[0]]
-        )
+        first, last = differ[0], differ[-1] + 1
+        swapped = last - first == 2 and typed[first:last] == word[first:last][::-1]
         return swapped or (len(differ) == 1 and len(word) >= _LONG)
     if len(typed) == len(word) - 1:
         return any(word[:index] + word[index + 1 :] == typed for index in range(1, len(word)))

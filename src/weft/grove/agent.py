@@ -159,7 +159,7 @@ def start_run(
     """Start, and return at once; the run reports what happens."""
     place = (ids_of([tree])[0], None if node is None else ids_of([node])[0])
     task = task_for(grove.caller, agent, place, text, options=options)
-    run = Collaboration(grove.caller, grove.generations.registry, task)
+    run = Collaboration(grove.caller, task)
     register_run(grove.read.store, run)
     run.start()
     return CollaboratorRun(grove, run)

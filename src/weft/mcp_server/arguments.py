@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from weft.commands.actions import Command, LineSpan
 from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
+from weft.commands.parse import MOST_CONTINUATIONS
 from weft.errors import InvalidInputError
 from weft.runtime.collaboration.commands.queries import DEEPEST
 from weft.tree.json import camel
@@ -39,8 +40,8 @@ class Arguments(BaseModel):
     @classmethod
     def input_schema(cls) -> dict[str, Any]:
         """As clients see it: plain, without what only Python needs."""
-        found = _plain(cls.model_json_schema(by_alias=True))
-        return {"type": "object", "properties": {}, **found, "additionalProperties": False}
+        plain = _plain(cls.model_json_schema(by_alias=True))
+        return {"type": "object", "properties": {}, **plain, "additionalProperties": False}
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | None) -> Self:
@@ -62,7 +63,7 @@ class TreeArguments(Arguments):
 
 
 def _said(wrong: Mapping[str, Any]) -> str:
-    """What pydantic found, in our words where they are shorter."""
+    """What is wrong, in our words where they are shorter than pydantic's."""
     match wrong["type"]:
         case "missing":
             return "is missing"
@@ -81,20 +82,20 @@ def _plain(schema: Any) -> Any:
         return [_plain(each) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    found = {key: value for key, value in cast("dict[str, Any]", schema).items() if not _is_noise(key, value)}
-    kinds = found.get("anyOf")
+    plain = {key: value for key, value in cast("dict[str, Any]", schema).items() if not _is_noise(key, value)}
+    kinds = plain.get("anyOf")
     if isinstance(kinds, list):
         left = [each for each in cast("list[Any]", kinds) if each != {"type": "null"}]
         if len(left) == 1:
-            del found["anyOf"]
-            found = {**left[0], **found}
-    if "items" in found:
-        items = cast("dict[str, Any]", found["items"])
-        found["items"] = {name: value for name, value in items.items() if name != "description"}
-    if "properties" in found:
-        inner = cast("dict[str, Any]", found["properties"])
-        found["properties"] = {name: _plain(value) for name, value in inner.items()}
-    return {key: value if key == "properties" else _plain(value) for key, value in found.items()}
+            del plain["anyOf"]
+            plain = {**left[0], **plain}
+    if "items" in plain:
+        items = cast("dict[str, Any]", plain["items"])
+        plain["items"] = {name: value for name, value in items.items() if name != "description"}
+    if "properties" in plain:
+        inner = cast("dict[str, Any]", plain["properties"])
+        plain["properties"] = {name: _plain(value) for name, value in inner.items()}
+    return {key: value if key == "properties" else _plain(value) for key, value in plain.items()}
 
 
 def _is_noise(key: str, value: Any) -> bool:
@@ -119,7 +120,8 @@ _BOUNDS: Mapping[str, Mapping[str, Any]] = {
     "at": {"min_length": 1},
     "query": {"min_length": 1, **_TEXT},
     "item": {"min_length": 1, "max_length": 2_000},
-    "n": {"ge": 1, "le": 10},
+    # Announced, and refused by the command with the code that commands have for it.
+    "n": {"ge": 1, "json_schema_extra": {"maximum": MOST_CONTINUATIONS}},
     "depth": {"ge": 1, "le": DEEPEST},
     "result": {"ge": 1, "le": 1_000_000},
     "tokens": {"ge": 1, "le": 10_000_000},
@@ -194,15 +196,15 @@ def _form(row: CommandRow, given: set[str]) -> Form:
     """The form that these arguments are of. What only some forms need says which it is."""
     forms = _forms(row)
     always = set[str].intersection(*map(_required, forms))
-    telling = [name for name in dict.fromkeys(name for name, _ in _arguments(row)) if name not in always]
-    telling = [name for name in telling if any(name in _required(form) for form in forms)]
-    told = [name for name in telling if name in given]
+    deciding = [name for name in dict.fromkeys(name for name, _ in _arguments(row)) if name not in always]
+    deciding = [name for name in deciding if any(name in _required(form) for form in forms)]
+    named = [name for name in deciding if name in given]
     for form in forms:
-        if _required(form) - always == set(told):
+        if _required(form) - always == set(named):
             _refuse_others(row, form, given)
             return form
-    names = ", ".join(map(camel, telling))
-    many = "none is" if not told else f"{' and '.join(map(camel, told))} are"
+    names = ", ".join(map(camel, deciding))
+    many = "none is" if not named else f"{' and '.join(map(camel, named))} are"
     raise InvalidInputError(f"one of {names} is needed: {many} given", hint="give exactly one of them")
 
 

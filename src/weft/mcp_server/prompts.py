@@ -57,7 +57,7 @@ def _compare(grove: Grove, given: Given) -> Brought:
     siblings = grove.read.siblings(tree.id, node.id)[:_MOST_SIBLINGS]
     listed = ", ".join(f"[{each.local_id}]" for each in siblings)
     asked = (
-        f"These continuations of one node stand side by side: {listed}. Compare them: what each does, where they "
+        f"These continuations of one node are side by side: {listed}. Compare them: what each does, where they "
         "part, which you would go on from and why. Say so by their ids."
     )
     return asked, [
@@ -112,8 +112,8 @@ def list_prompts() -> ListPromptsResult:
                 title=row.title,
                 description=row.description,
                 arguments=[
-                    PromptArgument(name=name, description=told, required=(row.name, name) not in _OPTIONAL)
-                    for name, told in row.arguments
+                    PromptArgument(name=name, description=about, required=(row.name, name) not in _OPTIONAL)
+                    for name, about in row.arguments
                 ],
             )
             for row in _ROWS.values()
@@ -153,7 +153,7 @@ def _branch(grove: Grove, given: Given) -> tuple[str, str, list[tuple[str, str, 
 
 
 def _needed(given: Given, name: str) -> str:
-    found = given.get(name)
-    if not found:
+    value = given.get(name)
+    if not value:
         raise InvalidInputError(f"{name} is missing", path=name)
-    return found
+    return value

@@ -1,5 +1,6 @@
 """Trees, nodes, branches and documents by address, to be read whole."""
 
+import contextlib
 import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
@@ -65,79 +66,55 @@ def document_uri(document: str) -> str:
 
 
 def parse_uri(uri: str) -> ResourceAddress:
-    found = _ADDRESS.fullmatch(uri) if len(uri) <= 1_000 else None
-    if found is None:
+    parts = _ADDRESS.fullmatch(uri) if len(uri) <= 1_000 else None
+    if parts is None:
         raise InvalidInputError(
             f"{uri[:200]!r} is not an address here",
             hint="weft://tree/ID, weft://tree/ID/node/LOCAL, weft://tree/ID/branch/LOCAL, weft://document/ID",
             path="uri",
         )
-    if found["document"] is not None:
-        return ResourceAddress("document", found["document"].upper())
-    return ResourceAddress(found["part"] or "tree", found["tree"].upper(), unquote(found["node"] or ""))
+    if parts["document"] is not None:
+        return ResourceAddress("document", parts["document"].upper())
+    return ResourceAddress(parts["part"] or "tree", parts["tree"].upper(), unquote(parts["node"] or ""))
 
 
 def list_templates() -> ListResourceTemplatesResult:
     return ListResourceTemplatesResult(
         resource_templates=[
-            ResourceTemplate(
-                name="tree", uri_template="weft://tree/{tree}", mime_type=PLAIN, description="A tree, drawn."
-            ),
-            ResourceTemplate(
-                name="node",
-                uri_template="weft://tree/{tree}/node/{node}",
-                mime_type=PLAIN,
-                description="One node in full, with its annotations.",
-            ),
-            ResourceTemplate(
-                name="branch",
-                uri_template="weft://tree/{tree}/branch/{node}",
-                mime_type=PLAIN,
-                description="The conversation from the root to a node.",
-            ),
-            ResourceTemplate(
-                name="document",
-                uri_template="weft://document/{document}",
-                mime_type=MARKDOWN,
-                description="A document.",
-            ),
+            ResourceTemplate(name=name, uri_template=f"weft://{path}", mime_type=kind, description=about)
+            for name, path, kind, about in (
+                ("tree", "tree/{tree}", PLAIN, "A tree, drawn."),
+                ("node", "tree/{tree}/node/{node}", PLAIN, "One node in full, with its annotations."),
+                ("branch", "tree/{tree}/branch/{node}", PLAIN, "The conversation from the root to a node."),
+                ("document", "document/{document}", MARKDOWN, "A document."),
+            )
         ]
     )
 
 
 def list_resources(grove: Grove, cursor: str | None) -> ListResourcesResult:
-    """Trees, then documents, the newest first; the cursor says behind which one to go on."""
-    kind, after = _place(cursor)
+    """Trees, then documents, the newest first; the cursor names the last one that was listed."""
+    kind, _, after = ("tree:" if cursor is None else cursor).partition(":")
+    known = is_ulid(after) if kind == "tree" else kind == "document" and (is_ulid(after) or not after)
+    if cursor is not None and not known:
+        raise InvalidInputError("unknown cursor", hint="start again without it", path="cursor")
     listed: list[Resource] = []
     if kind == "tree":
-        trees = shelved_trees(grove.read, after=after, limit=PAGE + 1)
+        trees = shelved_trees(grove.read, after=after or None, limit=PAGE + 1)
         listed = [_resource(each, tree_uri(each.id), PLAIN) for each in trees[:PAGE]]
         if len(trees) > PAGE:
             return ListResourcesResult(resources=listed, next_cursor=f"tree:{trees[PAGE - 1].id}")
-        after = None
+        after = ""
     room = PAGE - len(listed)
-    documents = _documents(grove, after, room + 1)
+    try:
+        documents = shelved_documents(grove.read, after=after or None, limit=room + 1)
+    except PermissionDeniedError:
+        # A caller without doc_read gets trees alone.
+        documents = []
     listed += [_resource(each, document_uri(each.id), MARKDOWN) for each in documents[:room]]
     more = len(documents) > room
     last = documents[room - 1].id if more and room else ""
     return ListResourcesResult(resources=listed, next_cursor=f"document:{last}" if more else None)
-
-
-def _documents(grove: Grove, after: str | None, limit: int) -> list[Shelved]:
-    try:
-        return shelved_documents(grove.read, after=after, limit=limit)
-    except PermissionDeniedError:
-        # A caller without doc_read gets trees alone.
-        return []
-
-
-def _place(cursor: str | None) -> tuple[str, str | None]:
-    if cursor is None:
-        return "tree", None
-    kind, _, after = cursor.partition(":")
-    if kind not in {"tree", "document"} or not (is_ulid(after) or (kind == "document" and not after)):
-        raise InvalidInputError("unknown cursor", hint="start again without it", path="cursor")
-    return kind, after or None
 
 
 def _resource(each: Shelved, uri: str, kind: str) -> Resource:
@@ -152,16 +129,15 @@ def _resource(each: Shelved, uri: str, kind: str) -> Resource:
 
 
 def read_resource(grove: Grove, uri: str) -> ReadResourceResult:
-    address = parse_uri(uri)
-    if address.kind == "document":
-        text, kind = document_at(grove, address.id).content, MARKDOWN
-    elif address.kind == "tree":
-        text, kind = tree_text(grove, address.id), PLAIN
-    elif address.kind == "branch":
-        text, kind = branch_text(grove, address.id, address.node), PLAIN
+    kind, name, node = parse_uri(uri)
+    if kind == "document":
+        text = document_at(grove, name).content
+    elif kind == "tree":
+        text = tree_text(grove, name)
     else:
-        text, kind = node_text(grove, address.id, address.node), PLAIN
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
+        text = (branch_text if kind == "branch" else node_text)(grove, name, node)
+    mime_type = MARKDOWN if kind == "document" else PLAIN
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=mime_type, text=text)])
 
 
 def document_at(grove: Grove, reference: str) -> Document:
@@ -209,26 +185,16 @@ _SHOWN = 100
 
 
 def complete(grove: Grove, argument: CompletionArgument) -> CompleteResult:
-    """What an argument of a prompt or an address may be."""
-    found = [each.id for each in _named(grove, argument.name, argument.value)]
-    shown = found[:_SHOWN]
-    return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=len(found) > _SHOWN))
-
-
-def _named(grove: Grove, name: str, begun: str) -> list[Shelved]:
-    """By the beginning of an id or of a title, in any case."""
-    wanted = begun.casefold()
-    try:
-        if name == "tree":
+    """What an argument of a prompt or an address may be: by the beginning of an id or of a title, in any case."""
+    begun, listed = argument.value.casefold(), list[Shelved]()
+    with contextlib.suppress(PermissionDeniedError):
+        if argument.name == "tree":
             listed = shelved_trees(grove.read, limit=_LOOKED_AT)
-        elif name == "document":
+        elif argument.name == "document":
             listed = shelved_documents(grove.read, limit=_LOOKED_AT)
-        else:
-            return []
-    except PermissionDeniedError:
-        return []
-    return [
-        each
-        for each in listed
-        if each.id.casefold().startswith(wanted) or each.title.casefold().startswith(wanted)
+    ids = [
+        each.id for each in listed if any(text.casefold().startswith(begun) for text in (each.id, each.title))
     ]
+    return CompleteResult(
+        completion=Completion(values=ids[:_SHOWN], total=len(ids), has_more=len(ids) > _SHOWN)
+    )

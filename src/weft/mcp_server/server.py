@@ -83,20 +83,20 @@ class Subscriptions:
         if len(wanted) > _MOST_ADDRESSES:
             raise _too_many(f"{len(wanted):,} addresses are too many for one stream")
         addresses = [(uri, parse_uri(uri)) for uri in wanted]
-        following = await anyio.to_thread.run_sync(_follow, grove, [each for _, each in addresses])
+        subscription = await anyio.to_thread.run_sync(_follow, grove, [each for _, each in addresses])
         bus = InMemorySubscriptionBus()
         stream = ListenHandler(bus)
         self._open.add(stream)
-        told: list[SubscriptionsListenResult] = []
+        results: list[SubscriptionsListenResult] = []
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_publish, following, bus, addresses)
-                told.append(await stream(context, params))
+                tasks.start_soon(_publish, subscription, bus, addresses)
+                results.append(await stream(context, params))
                 tasks.cancel_scope.cancel()
-            return told[0]
+            return results[0]
         finally:
             self._open.discard(stream)
-            following.close()
+            subscription.close()
 
     def close(self) -> None:
         """End all streams, in order: clients are told that nothing more comes."""
@@ -115,20 +115,20 @@ def _follow(grove: Grove, addresses: Iterable[ResourceAddress]) -> Subscription:
 
 
 async def _publish(
-    following: Subscription, bus: InMemorySubscriptionBus, addresses: list[tuple[str, ResourceAddress]]
+    subscription: Subscription, bus: InMemorySubscriptionBus, addresses: list[tuple[str, ResourceAddress]]
 ) -> None:
-    async for batch in following.batches():
-        for told in dict.fromkeys(each for event in batch for each in _told(event, addresses)):
-            await bus.publish(told)
+    async for batch in subscription.batches():
+        for update in dict.fromkeys(each for event in batch for each in _updates(event, addresses)):
+            await bus.publish(update)
 
 
-def _told(event: Event, addresses: list[tuple[str, ResourceAddress]]) -> list[ServerEvent]:
+def _updates(event: Event, addresses: list[tuple[str, ResourceAddress]]) -> list[ServerEvent]:
     document = event.payload.get("document")
     changed = event.tree_id or (document if isinstance(document, str) else event.payload.get("tree"))
-    told: list[ServerEvent] = [ResourceUpdated(uri) for uri, each in addresses if each.id == changed]
+    updates: list[ServerEvent] = [ResourceUpdated(uri) for uri, each in addresses if each.id == changed]
     if event.kind in LISTING_KINDS or (event.tree_id is None and event.kind in STEP_KINDS):
-        told.append(ResourcesListChanged())
-    return told
+        updates.append(ResourcesListChanged())
+    return updates
 
 
 def _too_many(message: str) -> MCPError:

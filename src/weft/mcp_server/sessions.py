@@ -16,8 +16,7 @@ from weft.commands.reply import Result
 from weft.error_hints import Face
 from weft.errors import WeftError
 from weft.grove.grove import Grove
-from weft.ids import new_ulid
-from weft.runtime.collaboration.commands.session import CommandSession
+from weft.runtime.collaboration.commands.session import CommandSession, session_for
 from weft.runtime.generation.stream import GenerationEvent, NodeCompleted, TextChunk
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row
@@ -82,7 +81,7 @@ class CommandSessions:
         with self._finding:
             client = self._sessions.get(key)
             if client is None or client.is_full:
-                client = _ClientSession(_session(grove, tree))
+                client = _ClientSession(session_for(grove.caller, tree, face=Face.AGENT))
             self._sessions[key] = client
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_SESSIONS:
@@ -103,74 +102,72 @@ class ToolCaller:
 async def run_command(caller: ToolCaller, tree: str, command: Command) -> CommandReply:
     """Do what a command asks for, as a value; errors are in the result."""
     grove = caller.grove
-    found = await caller.in_thread(lambda: _tree_id(grove, tree))
+    tree_id = await caller.in_thread(lambda: _tree_id(grove, tree))
     if isinstance(command.action, ContinueCommand):
-        return await _generate(caller, found, command, command.action.n)
-    client = await caller.in_thread(lambda: caller.sessions.find(grove, found))
+        return await _generate(caller, tree_id, command, command.action.n)
+    client = await caller.in_thread(lambda: caller.sessions.find(grove, tree_id))
     async with client.lock:
         return await caller.in_thread(lambda: _done(client.session, command, numbered=True))
 
 
 async def _generate(caller: ToolCaller, tree: str, command: Command, n: int) -> CommandReply:
     """In a run of its own, so that it blocks no other call; if cancelled it stops, and what came is kept."""
-    session = await caller.in_thread(lambda: _session(caller.grove, tree))
-    heard = _Heard(n)
-    session.heard = heard.take
+    session = await caller.in_thread(lambda: session_for(caller.grove.caller, tree, face=Face.AGENT))
+    progress = _Progress(n)
+    session.on_event = progress.take
     ended: list[CommandReply | WeftError] = []
-    async with heard, anyio.create_task_group() as tasks:
-        tasks.start_soon(_watch, session, heard, caller.progress)
-        try:
-            ended.append(await caller.in_thread(lambda: _done(session, command, numbered=False)))
-        except WeftError as error:
-            # Not raised in here: it would come out as a group of one.
-            ended.append(error)
-        tasks.cancel_scope.cancel()
+    with contextlib.closing(progress):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_watch, session, progress, caller.progress)
+            try:
+                ended.append(await caller.in_thread(lambda: _done(session, command, numbered=False)))
+            except WeftError as error:
+                # Not raised in here: it would come out as a group of one.
+                ended.append(error)
+            tasks.cancel_scope.cancel()
     if isinstance(ended[0], WeftError):
         raise ended[0]
     return ended[0]
 
 
-async def _watch(session: CommandSession, heard: "_Heard", progress: Progress) -> None:
+async def _watch(session: CommandSession, progress: "_Progress", report: Progress) -> None:
     """Report progress; stop the generation if the client cancels."""
     try:
-        async for told in heard.news:
-            await progress(*told)
+        async for each in progress.reports:
+            await report(*each)
     finally:
         session.stop()
 
 
-class _Heard:
-    """What a generation has come to, as far as it is known; what was not told yet is overtaken."""
+class _Progress:
+    """The progress of a generation; a report that was not sent yet is replaced by the next."""
 
     def __init__(self, n: int) -> None:
         self._n = n
         self._characters = 0
-        self._ended: list[str] = []
-        self._send, self.news = anyio.create_memory_object_stream[tuple[float, None, str]](1)
-
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(self, *ended: object) -> None:
-        self._send.close()
-        self.news.close()
+        self._nodes: list[str] = []
+        self._send, self.reports = anyio.create_memory_object_stream[tuple[float, None, str]](1)
 
     def take(self, event: GenerationEvent) -> None:
-        """In the thread that waits for it."""
+        """In the thread that waits for the generation."""
         if isinstance(event, TextChunk):
             self._characters += len(event.text)
         elif isinstance(event, NodeCompleted):
-            self._ended.append(f"[{event.node.local_id}]")
+            self._nodes.append(f"[{event.node.local_id}]")
             self._characters += 1
         else:
             return
-        anyio.from_thread.run_sync(self._tell)
+        anyio.from_thread.run_sync(self._report)
 
-    def _tell(self) -> None:
-        there = f"{len(self._ended)} of {self._n} there"
-        told = " · ".join([there, *self._ended, f"{self._characters:,} characters"])
+    def _report(self) -> None:
+        ready = f"{len(self._nodes)} of {self._n} there"
+        message = " · ".join([ready, *self._nodes, f"{self._characters:,} characters"])
         with contextlib.suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            self._send.send_nowait((float(self._characters), None, told))
+            self._send.send_nowait((float(self._characters), None, message))
+
+    def close(self) -> None:
+        self._send.close()
+        self.reports.close()
 
 
 def _done(session: CommandSession, command: Command, *, numbered: bool) -> CommandReply:
@@ -191,14 +188,3 @@ def agent_of(grove: Grove) -> Agent:
     """The agent that acts through a grove; needs no permission."""
     with grove.read.store.read() as session:
         return agent_value(agent_row(session, grove.read.actor.agent))
-
-
-def _session(grove: Grove, tree: str) -> CommandSession:
-    executor = grove.caller.executor
-    return CommandSession(
-        grove.caller,
-        tree,
-        agent_of(grove),
-        run=new_ulid(executor.clock(), executor.entropy),
-        face=Face.AGENT,
-    )

@@ -9,7 +9,6 @@ from weft.commands.grammar import (
     WHICH,
     CommandRow,
     Either,
-    SlotGroup,
     SlotKind,
     changed,
     choice,
@@ -110,40 +109,35 @@ ROWS: tuple[CommandRow, ...] = (
             ),
             Either(
                 (
-                    SlotGroup(
-                        (
-                            slot(
-                                SlotKind.CHOICE,
-                                "part",
-                                "in only but",
-                                values=choice("summary summarised summarized briefly", a.SummaryOnly()),
-                                units="of only",
-                                argument="summary",
-                                about="In short.",
-                            ),
-                        )
-                    ),
-                    SlotGroup((LINES,)),
-                    SlotGroup(
-                        (
-                            changed(
-                                SECTION,
-                                path="part.section",
-                                optional=False,
-                                about="Only this one, by its heading.",
-                            ),
+                    (
+                        slot(
+                            SlotKind.CHOICE,
+                            "part",
+                            "in only but",
+                            values=choice("summary summarised summarized briefly", a.SummaryOnly()),
+                            units="of only",
+                            argument="summary",
+                            about="In short.",
                         ),
-                        {"part": a.SectionOf},
+                    ),
+                    (LINES,),
+                    (
+                        changed(
+                            SECTION,
+                            path="part.section",
+                            optional=False,
+                            about="Only this one, by its heading.",
+                        ),
                     ),
                 ),
                 optional=True,
             ),
-            noun="document",
         ),
         everywhere=True,
         tool="Read a document that is linked to the tree or its nodes, or part of it.",
         verbs="read out, consult, open, show, view, see, look at, print, display, what is in",
         noise="full whole entire complete out only all",
+        noun="document",
     ),
     command_row(
         Permission.DOC_WRITE,
@@ -164,7 +158,6 @@ ROWS: tuple[CommandRow, ...] = (
                 question="write where: append, at:… or replace:…?",
             ),
             _place_text := text("text", "with text following sentence line this", about="What is put there."),
-            noun="document",
         ),
         form(
             a.WriteCommand,
@@ -182,8 +175,6 @@ ROWS: tuple[CommandRow, ...] = (
                 about="Or before this line.",
             ),
             _place_text,
-            parts={"place": a.At},
-            noun="document",
             shown=False,
         ),
         form(
@@ -203,8 +194,6 @@ ROWS: tuple[CommandRow, ...] = (
                 about="Or at the end of this section.",
             ),
             _place_text,
-            parts={"place": a.At},
-            noun="document",
         ),
         form(
             a.WriteCommand,
@@ -222,8 +211,6 @@ ROWS: tuple[CommandRow, ...] = (
                 about="Or in the place of these lines.",
             ),
             changed(_place_text, after=_place_text.after | {"by"}),
-            parts={"place": a.Replace},
-            noun="document",
             shown=False,
         ),
         form(
@@ -244,8 +231,6 @@ ROWS: tuple[CommandRow, ...] = (
                 about="Or in the place of this section.",
             ),
             changed(_place_text, after=_place_text.after | {"by"}),
-            parts={"place": a.Replace},
-            noun="document",
         ),
         everywhere=True,
         tool="Change a document that is linked to the tree: at its end, at a line or section, or in their place.",
@@ -255,5 +240,6 @@ ROWS: tuple[CommandRow, ...] = (
             for verb in ("replace", "overwrite", "rewrite", "change")
             for part in ("lines", "line", "section")
         ),
+        noun="document",
     ),
 )

@@ -152,7 +152,6 @@ ROWS: tuple[CommandRow, ...] = (
             ),
             _DEPTH,
             _SUMMARY,
-            noun="",
         ),
         verb="draw the tree",
         tool="Draw a tree by indentation, with the local id of each node; * is where you are.",
@@ -160,6 +159,7 @@ ROWS: tuple[CommandRow, ...] = (
         listed="tree map outline structure subtree overview",
         noise="down of tree structure view whole entire full this current",
         vocabulary="shape overview draw",
+        noun="",
     ),
     _row(
         "switch",
@@ -225,7 +225,6 @@ ROWS: tuple[CommandRow, ...] = (
                 question="the words to look for must be in quotes",
                 about="Words to look for.",
             ),
-            noun="",
         ),
         tool="Search the full text of a tree.",
         verbs=(
@@ -234,6 +233,7 @@ ROWS: tuple[CommandRow, ...] = (
         ),
         everywhere=True,
         vocabulary="mention mentions mentioned contain contains occur occurs appear appears anywhere where",
+        noun="",
     ),
     _row(
         "think",
@@ -242,10 +242,10 @@ ROWS: tuple[CommandRow, ...] = (
             a.ThinkCommand,
             "thought",
             text("text", hidden=True, about="Kept in your memory of this tree; no other agent sees it."),
-            noun="",
             words="… ←",
         ),
         tool="Keep a thought in your private memory of a tree; no other agent is shown it.",
+        noun="",
     ),
     _row(
         "help",
@@ -261,7 +261,6 @@ ROWS: tuple[CommandRow, ...] = (
                 optional=True,
                 units="command",
             ),
-            noun="",
         ),
         verbs=(
             "commands, usage, manual, man, explain, how to use, how does work, how do i use, usage of, list commands, "
@@ -270,5 +269,6 @@ ROWS: tuple[CommandRow, ...] = (
         ),
         noise="command available all here are there do i have can use",
         vocabulary="commands available allowed permitted permissions work use options",
+        noun="",
     ),
 )

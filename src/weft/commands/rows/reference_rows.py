@@ -10,7 +10,7 @@ from weft.commands.grammar import (
     WHICH,
     CommandRow,
     Either,
-    SlotGroup,
+    Slot,
     SlotKind,
     changed,
     command_row,
@@ -23,7 +23,7 @@ from weft.commands.vocabulary import words
 from weft.tree.agent import Permission
 
 
-def _linked(after: str) -> tuple[SlotGroup, ...]:
+def _linked(after: str) -> tuple[tuple[Slot, ...], ...]:
     """A node, a document or another tree."""
     document = changed(
         DOCUMENT,
@@ -34,6 +34,7 @@ def _linked(after: str) -> tuple[SlotGroup, ...]:
     )
     tree = changed(
         document,
+        path="to.tree",
         option="tree",
         names="tree",
         argument="to_tree",
@@ -47,11 +48,7 @@ def _linked(after: str) -> tuple[SlotGroup, ...]:
         about="A node of this tree.",
         question='to what: a node, doc:"…" or tree:"…"?',
     )
-    return (
-        SlotGroup((other_node,), {"to": a.NodeTarget}),
-        SlotGroup((document, changed(SECTION, path="to.section", hidden=True)), {"to": a.DocumentTarget}),
-        SlotGroup((tree,), {"to": a.TreeTarget}),
-    )
+    return (other_node,), (document, changed(SECTION, path="to.section", hidden=True)), (tree,)
 
 
 _NOTE = text(
@@ -82,7 +79,6 @@ ROWS: tuple[CommandRow, ...] = (
             changed(DOCUMENT, path="to.title"),
             node(after="to with and"),
             _NOTE,
-            parts={"to": a.DocumentTarget},
             shown=False,
             tool=False,
         ),
@@ -105,7 +101,6 @@ ROWS: tuple[CommandRow, ...] = (
             "unlinked",
             changed(DOCUMENT, path="to.title"),
             node(after="from and"),
-            parts={"to": a.DocumentTarget},
             shown=False,
             tool=False,
         ),
@@ -250,10 +245,10 @@ ROWS: tuple[CommandRow, ...] = (
                 swaps=True,
                 about="What models are shown in its place.",
             ),
-            noun="range",
         ),
         tool="Fold a range of a path under a name: models are shown a placeholder.",
         verbs="fold, fold up",
+        noun="range",
     ),
     _row(
         "expand",
@@ -271,22 +266,24 @@ ROWS: tuple[CommandRow, ...] = (
                 question="a collapsed range by its name, or a continuation from a node?",
                 about="What the range is called.",
             ),
-            noun="range",
         ),
         verbs="unfold, uncollapse, open group, open up collapsed, open collapsed",
+        noun="range",
     ),
     _row(
         "undo",
         "take your last operation back",
-        form(a.UndoCommand, "undid", noun=""),
+        form(a.UndoCommand, "undid"),
         tool="Take back your own last operation in a tree.",
         verbs="take that back, take it back, revert last, take back, revert last operation",
         noise="that last step it action change operation this one command thing what i did",
+        noun="",
     ),
     _row(
         "redo",
         "do again what you undid",
-        form(a.RedoCommand, "redid", noun=""),
+        form(a.RedoCommand, "redid"),
         noise="that last step it action change operation this one command thing undone what i undid",
+        noun="",
     ),
 )

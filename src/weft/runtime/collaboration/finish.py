@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import and_, select
 
@@ -45,7 +44,7 @@ def edge_in(mode: Mode) -> EdgeType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conclude(Generating):
+class FinishRun(Generating):
     """Keep what a run has said in the turns that have ended, and end it."""
 
     tree: str
@@ -98,16 +97,16 @@ def _response(transaction: Transaction, row: RunRow) -> RawResponse | None:
     """What the last of its words came with."""
     attempts, responses = schema.attempts, schema.responses
     answered = and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response)
-    found = transaction.execute(
+    saved = transaction.execute(
         select(responses.c.sha256, responses.c.provider, responses.c.model)
         .select_from(attempts)
         .join(responses, answered)
         .where(attempts.c.tree == row.tree, attempts.c.ulid == row.attempt)
     ).one_or_none()
-    if found is None:
+    if saved is None:
         return None
-    body = load_body(transaction, row.tree, found.sha256)
-    return RawResponse(body=body, provider=found.provider, model=found.model, attempt=row.attempt)
+    body = load_body(transaction, row.tree, saved.sha256)
+    return RawResponse(body=body, provider=saved.provider, model=saved.model, attempt=row.attempt)
 
 
 BROKEN_OFF, AT = "was broken off", "at "
@@ -180,14 +179,12 @@ def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
     if row.said:
         # Unless the place is gone or another's by now: then the words are kept with their calls.
         with contextlib.suppress(ConflictError, NotFoundError):
-            executor.perform(actor, Conclude(tree=tree, run=row.run))
-    ended = executor.store.write(partial(_end, row, executor))
+            executor.perform(actor, FinishRun(tree=tree, run=row.run))
+    ended = executor.store.write(
+        lambda transaction: end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
+    )
     tell_broken_off(executor, row)
     return ended
-
-
-def _end(row: RunRow, executor: Executor, transaction: Transaction) -> bool:
-    return end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
 
 
 def tell_broken_off(executor: Executor, row: RunRow) -> None:

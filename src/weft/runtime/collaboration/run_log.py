@@ -4,7 +4,6 @@ Bookkeeping, and no operations: the rows are gone when the run has ended.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import orjson
 from sqlalchemy import select
@@ -13,14 +12,14 @@ from weft.errors import ConflictError
 from weft.runtime.collaboration.presence import touch_cursor
 from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.coordination.leases import release_lease, take_lease
-from weft.runtime.generation.plan import HOLD_SECONDS
-from weft.runtime.operations.executor import Executor
+from weft.runtime.generation.start_call import HELD
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import source_row
-from weft.runtime.operations.permissions import Actor, require_permission
+from weft.runtime.operations.permissions import require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.leases import LeaseRow
-from weft.store.model_calls import MICROS, RunRow, add_run, change_run, drop_run, run_row
+from weft.store.model_calls import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
@@ -29,7 +28,6 @@ from weft.tree.edge import EdgeType
 from weft.tree.json_names import iso_moment
 
 _CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
-_HELD = round(HOLD_SECONDS * MICROS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,12 @@ class Batch:
         return cls(tuple(commands), done)
 
 
-def _scope(executor: Executor, actor: Actor, transaction: Transaction) -> Scope:
-    """What an operation would work with, for work that is none."""
+def _scope(caller: Caller, transaction: Transaction) -> Scope:
+    """The scope of an operation, for work that is none."""
+    executor = caller.executor
     return Scope(
         transaction,
-        actor,
+        caller.actor,
         MemberRole.EDITOR,
         executor.clock,
         executor.entropy,
@@ -65,27 +64,24 @@ def _scope(executor: Executor, actor: Actor, transaction: Transaction) -> Scope:
 class RunLog:
     """One run, as it is written down."""
 
-    executor: Executor
-    actor: Actor
-    """Who asked."""
+    caller: Caller
+    """Who asked, with the run's leases."""
     row: RunRow
     head: NodeRow
     batch: Batch = Batch()
 
     @classmethod
-    def begin(
-        cls, executor: Executor, actor: Actor, place: tuple[str, str], *, agent: int, run: str
-    ) -> "RunLog":
-        """Take the place that is going to be extended, and let the agent stand there."""
-        tree, node = place
+    def begin(cls, caller: Caller, place: tuple[str, str], *, agent: int, run: str) -> "RunLog":
+        """Lease the node that is going to be extended, and move the agent's cursor there."""
+        (tree, node), actor = place, caller.actor
 
         def work(transaction: Transaction) -> tuple[RunRow, NodeRow]:
-            scope = _scope(executor, actor, transaction)
+            scope = _scope(caller, transaction)
             require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
             _refuse_twice(scope, state, agent)
-            until = scope.now + _HELD
+            until = scope.now + HELD
             wanted = LeaseRow(state.key, start.position, run, agent, 0, until)
             lease = take_lease(transaction, state, wanted, scope.now)
             if lease.run != run:
@@ -109,8 +105,8 @@ class RunLog:
             add_run(transaction, row)
             return row, start
 
-        row, start = executor.store.write(work)
-        return cls(executor, replace(actor, run=run), row, start)
+        row, start = caller.store.write(work)
+        return cls(Caller(caller.executor, replace(actor, run=run)), row, start)
 
     def keep_turn(
         self, transaction: Transaction, *, turns: int, said: str, batch: Batch, attempt: str | None
@@ -131,14 +127,14 @@ class RunLog:
             if not change_run(transaction, self.row.tree, self.row.run, batch=dumped):
                 raise _ended_elsewhere()
 
-        self.executor.store.write(work)
+        self.caller.store.write(work)
 
     def follow(self) -> None:
         """Go on under what the agent itself wrote below the place since: the lease goes along."""
-        with self.executor.store.read() as session:
+        with self.caller.store.read() as session:
             if session.execute(self._written_below(self.head)).first() is None:
                 return
-        self.head = self.executor.store.write(self._advance)
+        self.head = self.caller.store.write(self._advance)
 
     def _written_below(self, head: NodeRow):  # noqa: ANN202 - a select of keys
         nodes = schema.nodes
@@ -158,9 +154,9 @@ class RunLog:
         )
 
     def _advance(self, transaction: Transaction) -> NodeRow:
-        scope = _scope(self.executor, self.actor, transaction)
+        scope = _scope(self.caller, transaction)
         state = transaction.tree_state(self.row.tree)
-        now, head = self.executor.clock(), self.head
+        now, head = self.caller.executor.clock(), self.head
         transaction.flush()
         while (key := transaction.execute(self._written_below(head)).scalar()) is not None:
             head = transaction.node(self.row.tree, key)
@@ -175,11 +171,11 @@ class RunLog:
 
     def beat(self) -> bool:
         """Say that it goes on; False if somebody took it for dead, or has the place by now."""
-        return self.executor.store.write(self._beat)
+        return self.caller.store.write(self._beat)
 
     def _beat(self, transaction: Transaction) -> bool:
-        now, tree = self.executor.clock(), self.row.tree
-        if not change_run(transaction, tree, self.row.run, held_until=now + _HELD):
+        now, tree = self.caller.executor.clock(), self.row.tree
+        if not change_run(transaction, tree, self.row.run, held_until=now + HELD):
             return False
         # One that expired while this process slept is taken again, unless another took it.
         lease = take_lease(transaction, transaction.tree_state(tree), self._lease(self.head, now), now)
@@ -189,22 +185,29 @@ class RunLog:
         return True
 
     def _lease(self, head: NodeRow, now: int) -> LeaseRow:
-        return LeaseRow(self.row.tree, head.position, self.row.run, self.row.agent, 0, now + _HELD)
+        return LeaseRow(self.row.tree, head.position, self.row.run, self.row.agent, 0, now + HELD)
 
     def end(self) -> None:
         """It is over, and nothing is left to be said."""
-        self.executor.store.write(partial(_end, self.row.tree, self.row.run, self.executor))
+        self.caller.store.write(
+            lambda transaction: end_run(
+                transaction,
+                transaction.tree_state(self.row.tree),
+                self.row.run,
+                self.caller.executor.clock(),
+            )
+        )
 
 
 def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
     """An agent stands at one place of a tree, and keeps one memory of it: two runs would be in each other's way."""
     runs = schema.runs
     here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
-    found = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
-    if found is not None:
-        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, found.head)
+    other = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
+    if other is not None:
+        name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, other.head)
         raise ConflictError(
-            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(found.held_until)}",
+            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(other.held_until)}",
             hint="wait for it, or ask another agent",
         )
 
@@ -217,10 +220,6 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
     position = transaction.node(state.key, row.head).position
     release_lease(transaction, state, position, now, run=run)
     return drop_run(transaction, state.key, run)
-
-
-def _end(tree: int, run: str, executor: Executor, transaction: Transaction) -> None:
-    end_run(transaction, transaction.tree_state(tree), run, executor.clock())
 
 
 def _ended_elsewhere() -> ConflictError:

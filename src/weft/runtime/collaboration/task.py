@@ -11,21 +11,23 @@ from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaboration.finish import AT, BROKEN_OFF
 from weft.runtime.contexts.agent_memory import action_of
 from weft.runtime.generation.options import RunOptions
-from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPointReader, model_agent
+from weft.runtime.generation.start_point import (
+    StartPointReader,
+    chosen_agent,
+    model_agent,
+    model_agents,
+)
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.nodes import Append
-from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.memory import MemoryKind, latest_memory
-from weft.store.rows import AGENT_TYPES, STATUSES
+from weft.store.rows import STATUSES
 from weft.store.session import Session
 from weft.store.tree_statements import CONTINUATION, LIVE
-from weft.tree.agent import Agent, AgentType
+from weft.tree.agent import Agent
 from weft.tree.node import Status
 from weft.tree.tree import Mode
 
@@ -43,7 +45,7 @@ class CollaborationTask:
     agent: Agent
     agent_key: int
     cursor: str | None
-    """Where whoever asks stands."""
+    """The caller's."""
     options: RunOptions = field(default_factory=RunOptions)
 
 
@@ -60,33 +62,30 @@ def task_for(
     In a dialogue the words become a node, and that is answered. A document is not made longer by
     what is asked about it: there they are told to the agent alone.
     """
-    executor, actor = caller.executor, caller.actor
     if text is not None and not text.strip():
         raise InvalidInputError("say what?", hint="leave the text out to have the last words answered")
-    with executor.store.read() as session:
-        found, key = collaborator(session, agent)
-        for link in actor.chain():
-            if link.agent == key:
-                raise PermissionDeniedError(
-                    f"{found.name!r} cannot invoke itself", hint="let another agent do it"
-                )
-    starts = StartPointReader(executor.store, actor)
-    here = starts.here(*place, executor.clock())
-    tree = Reader.of(caller).tree(here.tree_id)
+    with caller.store.read() as session:
+        answering, key = collaborator(session, agent)
+    if any(link.agent == key for link in caller.actor.chain()):
+        raise PermissionDeniedError(
+            f"{answering.name!r} cannot invoke itself", hint="let another agent do it"
+        )
+    starts = StartPointReader(caller.store, caller.actor)
+    here = starts.here(*place, caller.executor.clock(), remarks=True)
     node, cursor = here.node_id, here.cursor
-    if tree.mode is Mode.BUFFER and here.typed:
-        written = executor.perform(actor, CommitBuffer(tree=tree.id))
+    if here.typed:
+        written = caller.perform(CommitBuffer(tree=here.tree_id))
         if written is not None:
             cursor = written.id
             node = written.id if here.typed_here else node
-    elif tree.mode is Mode.DIALOGUE and text is not None:
-        node = cursor = executor.perform(actor, Append(tree=tree.id, parent=node, content=text)).id
+    elif here.mode is Mode.DIALOGUE and text is not None:
+        node = cursor = caller.perform(Append(tree=here.tree_id, parent=node, content=text)).id
     return CollaborationTask(
-        tree_id=tree.id,
-        mode=tree.mode,
+        tree_id=here.tree_id,
+        mode=here.mode,
         node_id=node,
-        asked=text or "" if tree.mode is Mode.BUFFER else "",
-        agent=found,
+        asked=text or "" if here.mode is Mode.BUFFER else "",
+        agent=answering,
         agent_key=key,
         cursor=cursor,
         options=options,
@@ -107,25 +106,13 @@ def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
 
 
 def _default(session: Session) -> tuple[Agent, int]:
-    agents = schema.agents
-    rows = session.execute(
-        select(agents.c.key)
-        .where(
-            agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
-            agents.c.archived_at.is_(None),
-            agents.c.hidden.is_(None),
-        )
-        .order_by(agents.c.key.desc())
-    ).scalars()
-    known = [(agent_value(agent_row(session, key)), int(key)) for key in rows]
-    aware = [each for each in known if each[0].loom_aware]
+    aware = [each for each in model_agents(session) if each[0].loom_aware]
     if not aware:
         raise NotFoundError(
             "no model here is loom-aware",
             hint=Hint(HintKind.ADD_COLLABORATOR),
         )
-    chosen = load_settings(session).get(DEFAULT_AGENT)
-    return next((each for each in aware if each[0].id == chosen), aware[0])
+    return chosen_agent(session, aware) or aware[0]
 
 
 _GO_ON = "Go on where you were broken off"
@@ -145,17 +132,17 @@ def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
     """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
     here = Reader.of(caller).tree(tree).id
     with caller.store.read() as session:
-        found, key = collaborator(session, agent)
+        value, key = collaborator(session, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)
         left = _how_far(session, *place, since=spoken)
     node = reply or (None if left is None else left.target.removeprefix(AT))
     if node is None:
         raise NotFoundError(
-            f"{found.name!r} has nothing to go on with in this tree: its last run came to its end",
+            f"{value.name!r} has nothing to go on with in this tree: its last run came to its end",
             hint="say something new",
         )
-    return Unfinished(found.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
+    return Unfinished(value.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
 
 
 def _last_reply(session: Session, tree: int, agent: int) -> tuple[str | None, int]:

@@ -47,7 +47,7 @@ class Turn:
 
     def __init__(
         self,
-        journal: RunLog,
+        log: RunLog,
         *,
         number: int,
         room: int,
@@ -72,7 +72,7 @@ class Turn:
         self.said = ""
         """Its own words up to the cut, commands and all."""
         self.tokens = 0
-        self._journal = journal
+        self._log = log
         self._room = room
         self._edge = edge
         self._tell = tell
@@ -103,9 +103,9 @@ class Turn:
         return self.is_over
 
     def _tell_commands(self, commands: Sequence[ScannedCommand]) -> None:
-        for found in commands:
+        for command in commands:
             self._say()
-            self._tell(Commanded(found.text, found.think))
+            self._tell(Commanded(command.text, command.think))
             self._commanded += 1
 
     def _say(self, *, over: bool = False) -> None:
@@ -116,7 +116,7 @@ class Turn:
             self._tell(TextChunk(0, said if self._has_told else said.lstrip("\n")))
             self._has_told = True
 
-    def reply(self, heard: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
+    def reply(self, progress: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
         """Nothing yet, if there are commands to be answered; else everything that was said in this run."""
         scan = self._scanner.finish()
         # A line is complete where the output ends, too.
@@ -126,22 +126,22 @@ class Turn:
         whole = self._given + "".join(self._heard)
         self.said = whole[len(self._given) : end]
         self.not_run = parse_ignored(whole, scan.ignored)
-        self.tokens = heard.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
-        self._take_commands(heard, scan)
-        self.is_whole = heard.error is None and not heard.stopped and not self.is_over
+        self.tokens = progress.answer.usage.completion or DEFAULT.of_text("".join(self._heard))
+        self._take_commands(progress, scan)
+        self.is_whole = progress.error is None and not progress.stopped and not self.is_over
         self.is_final = not self.is_whole or not (self.batch or self.truncated)
-        self._prose = joined_prose(self._journal.row.said, scan)
-        self._has_words = self._prose != self._journal.row.said
-        self._attempt = heard.call.attempt if self._has_words else self._journal.row.attempt
+        self._prose = joined_prose(self._log.row.said, scan)
+        self._has_words = self._prose != self._log.row.said
+        self._attempt = progress.call.attempt if self._has_words else self._log.row.attempt
         if not self.is_final or not self._has_words or not said:
             # Earlier words go with the response that they came with: the run ends apart from this call.
             return []
         status = Status.COMPLETE if self.is_whole else Status.INTERRUPTED
         return [Continuation(0, Text(self._prose), status, self._edge)]
 
-    def _take_commands(self, heard: CallProgress, scan: Scan) -> None:
+    def _take_commands(self, progress: CallProgress, scan: Scan) -> None:
         self.thoughts, self.batch = scan.thoughts, scan.batch
-        choice = heard.answer.choices.get(0)
+        choice = progress.answer.choices.get(0)
         finished = None if choice is None else choice.finished
         if finished is None or finished.ending is not StopReason.LENGTH or not self.batch:
             return
@@ -152,18 +152,18 @@ class Turn:
 
     def note(self, scope: Scope, tree: TreeState, nodes: Sequence[NodeRow]) -> None:
         """In the transaction that ends the call: how far the run has come by it."""
-        journal, transaction = self._journal, scope.transaction
+        log, transaction = self._log, scope.transaction
         if self.is_final and not nodes:
             return
         if self.is_final:
-            end_run(transaction, tree, journal.row.run, scope.now)
+            end_run(transaction, tree, log.row.run, scope.now)
             if self._edge is EdgeType.CONTINUATION:
-                transaction.move_cursor(tree.key, journal.row.agent, nodes[0].key, scope.now)
+                transaction.move_cursor(tree.key, log.row.agent, nodes[0].key, scope.now)
         else:
-            journal.keep_turn(
+            log.keep_turn(
                 transaction,
                 turns=self.number,
                 said=self._prose,
-                batch=Batch(tuple(found.text for found in self.batch)),
+                batch=Batch(tuple(command.text for command in self.batch)),
                 attempt=self._attempt,
             )

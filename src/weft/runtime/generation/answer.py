@@ -31,8 +31,7 @@ from weft.providers.events import (
 )
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
-from weft.runtime.generation.plan import PlannedCall
-from weft.runtime.generation.start_call import EndedCall
+from weft.runtime.generation.start_call import EndedCall, PlannedCall
 from weft.runtime.operations.scope import Scope
 from weft.store.model_calls import PieceRow
 from weft.store.rows import NodeRow, TreeState
@@ -70,7 +69,7 @@ class CallProgress:
     error: WeftError | None = None
     stopped: bool = False
     cut: bool = False
-    """Whether whoever listened had heard enough: what came is all that was wanted."""
+    """Whether the observer ended it: what came is all that was wanted."""
     requested_at: int | None = None
     responded_at: int | None = None
     tries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -100,10 +99,8 @@ class CallProgress:
                 self._said.append(
                     ["t" if isinstance(event, TextDelta) else "h", event.choice, clean_text(event.text)]
                 )
-            case ThinkingDone():
-                self._said.append(["b", event.choice, _clean(content_to_wire(event.block))])
-            case ToolCalled():
-                self._said.append(["b", event.choice, _clean(content_to_wire(event.call))])
+            case ThinkingDone(block) | ToolCalled(block):
+                self._said.append(["b", event.choice, _clean(content_to_wire(block))])
             case Retried():
                 self.tries.append((len(self.answer.recording.exchanges) - 1, error_text(event.error)))
             case _:
@@ -120,7 +117,7 @@ class CallProgress:
 
     @property
     def has_news(self) -> bool:
-        """Whether somebody was shown something that is not written down yet."""
+        """Whether something was shown that is not saved yet."""
         return bool(self._said)
 
     def take_news(self) -> "UnsavedOutput":
@@ -163,9 +160,9 @@ class CallProgress:
         choices = self.answer.choices.values()
         return sum(DEFAULT.of_text(plain_text(block)) for choice in choices for block in choice.blocks)
 
-    def said(self) -> list[Continuation]:
+    def continuations(self) -> list[Continuation]:
         """The choices that become nodes: all that came to an end, and all that said anything."""
-        found: list[Continuation] = []
+        continuations: list[Continuation] = []
         for number, choice in sorted(self.answer.choices.items()):
             if number >= len(self.call.slots):
                 continue
@@ -175,15 +172,15 @@ class CallProgress:
                     self.error = ProviderError(
                         Trouble.CONTENT_FILTERED,
                         "the provider's filter let nothing through",
-                        hint="say it otherwise, or ask another model",
+                        hint="rephrase it, or ask another model",
                     )
                 continue
             status = Status.INTERRUPTED if finished is None and not self.cut else Status.COMPLETE
             content = storable(choice.content)
             if self.call.agent.loom_aware:
                 content = without_commands(content)
-            found.append(Continuation(number, content, status))
-        return found
+            continuations.append(Continuation(number, content, status))
+        return continuations
 
     def thoughts(self) -> list[str]:
         """What a loom-aware agent thought between its words: for its memory, and no part of a node."""
@@ -193,12 +190,9 @@ class CallProgress:
         return [each.text for text in texts for each in scan(text).thoughts if each.text]
 
     def outcome(self, said: Sequence[Continuation]) -> AttemptOutcome:
-        if said and all(each.status is Status.COMPLETE for each in said) and self.error is None:
-            return (
-                AttemptOutcome.INTERRUPTED
-                if self.stopped and not self._is_whole()
-                else AttemptOutcome.COMPLETE
-            )
+        complete = said and all(each.status is Status.COMPLETE for each in said) and self.error is None
+        if complete and not (self.stopped and not self._is_whole()):
+            return AttemptOutcome.COMPLETE
         return AttemptOutcome.INTERRUPTED if said or self.stopped else AttemptOutcome.FAILED
 
     def outcome_of_turn(self) -> AttemptOutcome:
@@ -209,7 +203,7 @@ class CallProgress:
         return AttemptOutcome.INTERRUPTED if came or self.stopped else AttemptOutcome.FAILED
 
     @property
-    def told(self) -> str | None:
+    def why(self) -> str | None:
         """Why it ended as it did, for the attempt."""
         if self.error is not None:
             return error_text(self.error)
@@ -273,8 +267,8 @@ def _moment(microseconds: int | None) -> datetime | None:
 def storable(content: Content) -> Content:
     """What a store takes: a model may say characters that no text can hold, in an argument too."""
     wire = content_to_wire(content)
-    kept = _clean(wire)
-    return content if kept == wire else content_from_wire(kept)
+    clean = _clean(wire)
+    return content if clean == wire else content_from_wire(clean)
 
 
 def _clean(value: JsonValue) -> JsonValue:
@@ -293,11 +287,11 @@ def without_commands(content: Content) -> Content:
     """A loom-aware model's words without commands, thoughts, and the headings of nodes that it imitates."""
     match content:
         case Text():
-            found = scan(content.text)
-            return Text(strip_headings(found.prose if found.commands else content.text))
+            scanned = scan(content.text)
+            return Text(strip_headings(scanned.prose if scanned.commands else content.text))
         case Mixed():
-            kept = tuple(without_commands(block) for block in content.blocks)
-            return Mixed(kept)  # pyright: ignore[reportArgumentType] - a block stays a block
+            blocks = tuple(without_commands(block) for block in content.blocks)
+            return Mixed(blocks)  # pyright: ignore[reportArgumentType] - a block stays a block
         case _:
             return content
 
@@ -308,28 +302,25 @@ def clean_text(text: str) -> str:
 
 def choices_from(pieces: Sequence[str]) -> dict[int, Choice]:
     """What a call had said, from what was written down of it."""
-    found: dict[int, Choice] = {}
-    for piece in pieces:
-        for kind, number, value in orjson.loads(piece):
-            choice = found.setdefault(number, Choice())
-            if kind == "t":
-                choice.add(TextDelta(value, number))
-            elif kind == "h":
-                choice.add(ThinkingDelta(value, number))
-            else:
-                block = content_from_wire(value)
-                if isinstance(block, Thinking):
-                    choice.add(ThinkingDone(block, number))
-                else:
-                    choice.add(ToolCalled(block, number))  # pyright: ignore[reportArgumentType] - the two kinds that are kept
-    return found
+    choices: dict[int, Choice] = {}
+    for kind, number, value in (each for piece in pieces for each in orjson.loads(piece)):
+        choice = choices.setdefault(number, Choice())
+        if kind == "t":
+            choice.add(TextDelta(value, number))
+        elif kind == "h":
+            choice.add(ThinkingDelta(value, number))
+        elif isinstance(block := content_from_wire(value), Thinking):
+            choice.add(ThinkingDone(block, number))
+        else:
+            choice.add(ToolCalled(block, number))  # pyright: ignore[reportArgumentType] - the two kinds that are kept
+    return choices
 
 
 class TurnObserver(Protocol):
     """Hears the one continuation of a generation, and decides when it is enough and what becomes a node."""
 
     cursor: str | None
-    """Where whoever asked stood in the beginning: only from there it goes on to what comes."""
+    """The caller's, in the beginning: only from there it is moved to what comes."""
 
     def begin(self, request: Request) -> None:
         """What is going to be asked now."""
@@ -339,7 +330,7 @@ class TurnObserver(Protocol):
         """Some more words. True: no more are wanted."""
         ...
 
-    def reply(self, heard: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
+    def reply(self, progress: CallProgress, said: Sequence[Continuation]) -> list[Continuation]:
         """What of it becomes a node, now that it is over."""
         ...
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from weft.context.result import AssembledContext
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
 from weft.runtime.contexts.assembler import NO_TURNS, require_no_tools
@@ -15,11 +16,12 @@ from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.operations.executor import Caller, Executor, Operation
+from weft.runtime.operations.executor import Caller, Operation
 from weft.store.blobs import BlobStore
 from weft.tree.agent import Agent
 from weft.tree.content import blob_refs
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.json_names import camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
@@ -31,7 +33,7 @@ _OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
 class AssemblyInput:
     """What is to be assembled: for whom, from where, how."""
 
-    executor: Executor
+    caller: Caller
     contexts: Contexts
     tree: str
     node: str
@@ -68,40 +70,41 @@ class AssembledRequest:
 RequestAssembler: TypeAlias = Callable[[AssemblyInput], AssembledRequest]
 
 
-def options_of(ask: AssemblyInput) -> ContextOptions:
+def options_of(given: AssemblyInput) -> ContextOptions:
     """How the engine is to see the place: with the model's own window, unless the agent or the call says."""
-    options, profile = ask.options, ask.profile
-    custom = ask.agent.configuration.custom.get("contextWindow")
-    window = (
-        options.window if options.window is not None else (None if custom is not None else profile.window)
-    )
+    options, profile = given.options, given.profile
+    window = options.window
+    if window is None and given.agent.configuration.custom.get("contextWindow") is None:
+        window = profile.window
     return ContextOptions(
         limit=options.limit,
         window=window,
         max_tokens=options.max_tokens,
-        agent=ask.agent.id,
+        agent=given.agent.id,
         preferences=options.preferences,
         estimator=options.estimator,
         prefix_cache=profile.prefix_cache or None,
         prefill=profile.prefill,
-        text=ask.text,
+        text=given.text,
         context=options.context,
         instructions=options.instructions,
         tool_outputs=options.tool_outputs,
     )
 
 
-def assemble_plainly(ask: AssemblyInput) -> AssembledRequest:
+def assemble_plainly(given: AssemblyInput) -> AssembledRequest:
     """The path as messages or as one document, by the engine."""
-    found = ask.contexts.plain(ask.tree, ask.node, options_of(ask))
-    messages, prefill = with_prefill(ask.profile, found.messages)
+    context = given.contexts.plain(given.tree, given.node, options_of(given))
+    messages, prefill = with_prefill(given.profile, context.messages)
+    return replace(_assembled(context), messages=messages, prompt=context.document, prefill=prefill)
+
+
+def _assembled(context: AssembledContext) -> AssembledRequest:
     return AssembledRequest(
-        system=(found.system,) if found.system else (),
-        messages=messages,
-        prompt=found.document,
-        prefill=prefill,
-        manifest=found.manifest.stored(),
-        tokens=found.tokens,
+        system=(context.system,) if context.system else (),
+        messages=context.messages,
+        manifest=context.manifest.stored(),
+        tokens=context.tokens,
     )
 
 
@@ -117,19 +120,17 @@ def _is_plain(message: Message) -> bool:
     return not message.calls and not message.results and message.text != "" and len(message.blocks) == 1
 
 
-def request_of(
-    ask: AssemblyInput, assembled: AssembledRequest, parameters: Parameters, blobs: BlobStore
-) -> Request:
+def request_of(given: AssemblyInput, assembled: AssembledRequest, parameters: Parameters) -> Request:
     """The same as a provider is given it."""
     return Request(
-        model=ask.model,
+        model=given.model,
         messages=assembled.messages,
         prompt=assembled.prompt,
         system=assembled.system,
         parameters=parameters,
         prefill=assembled.prefill,
         cache=assembled.cache,
-        media=Media(blobs, assembled.messages),
+        media=Media(given.caller.store.blobs, assembled.messages),
     )
 
 
@@ -166,12 +167,12 @@ def neutral_hash(request: Request) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def with_choices(request: Request, n: int) -> Request:
-    return replace(request, parameters=replace(request.parameters, n=n))
+_PARAMETERS = ("temperature", "top_p", "max_tokens", "stop", "seed", "n", "logprobs", "custom")
+"""What a request says beside its words."""
 
 
 def parameters_for(agent: Agent, options: GenerationOptions) -> Parameters:
-    """The parameters of one call: the options', else the agent's. `with_choices` sets n."""
+    """The parameters of one call: the options', else the agent's. n is set for each call."""
     settings = agent.configuration
     return Parameters(
         temperature=settings.temperature if options.temperature is None else options.temperature,
@@ -186,41 +187,26 @@ def parameters_for(agent: Agent, options: GenerationOptions) -> Parameters:
 
 
 def parameters_to_wire(parameters: Parameters) -> JsonObject:
-    """What a request says beside its words, as it is kept to make the same request again."""
-    return {
-        "temperature": parameters.temperature,
-        "topP": parameters.top_p,
-        "maxTokens": parameters.max_tokens,
-        "stop": list(parameters.stop),
-        "seed": parameters.seed,
-        "n": parameters.n,
-        "logprobs": parameters.logprobs,
-        "custom": dict(parameters.custom),
-    }
+    """As it is kept to make the same request again."""
+    kept = {camel(name): getattr(parameters, name) for name in _PARAMETERS}
+    return {**kept, "stop": list(parameters.stop), "custom": dict(parameters.custom)}
 
 
-def parameters_from_wire(told: Mapping[str, Any]) -> Parameters:
-    return Parameters(
-        temperature=told["temperature"],
-        top_p=told["topP"],
-        max_tokens=told["maxTokens"],
-        stop=tuple(told["stop"]),
-        seed=told["seed"],
-        n=told["n"],
-        logprobs=told["logprobs"],
-        custom=told["custom"],
-    )
+def parameters_from_wire(kept: Mapping[str, Any]) -> Parameters:
+    given: dict[str, Any] = {name: kept[camel(name)] for name in _PARAMETERS}
+    given["stop"] = tuple(given["stop"])
+    return Parameters(**given)
 
 
-def assemble_in_layers(ask: AssemblyInput) -> AssembledRequest:
+def assemble_in_layers(given: AssemblyInput) -> AssembledRequest:
     """The same place, laid out from what changes least to what changes most."""
-    layers = Layers.of(Caller(ask.executor, ask.contexts.actor))
-    options = LayerOptions.of(options_of(ask))
-    prepared = layers.prepare(ask.tree, ask.node, options, is_subject=True, way=ask.profile.cache.value)
-    return assembled_from(ask, prepared)
+    layers = Layers.of(given.caller)
+    options, way = LayerOptions.of(options_of(given)), given.profile.cache.value
+    prepared = layers.prepare(given.tree, given.node, options, is_subject=True, way=way)
+    return assembled_from(given, prepared)
 
 
-def assembled_from(ask: AssemblyInput, prepared: Prepared, *, kept: bool = True) -> AssembledRequest:
+def assembled_from(given: AssemblyInput, prepared: Prepared, *, kept: bool = True) -> AssembledRequest:
     """A request in layers as it is sent, and kept with its turn if that is wanted."""
     envelope = prepared.envelope
     if not kept:
@@ -228,7 +214,7 @@ def assembled_from(ask: AssemblyInput, prepared: Prepared, *, kept: bool = True)
     messages, prefill = envelope.messages, ""
     if not prepared.controls.marks:
         # Where messages are marked they are counted, and none may go.
-        messages, prefill = with_prefill(ask.profile, messages)
+        messages, prefill = with_prefill(given.profile, messages)
     return AssembledRequest(
         system=(*envelope.system_blocks, *([envelope.memory_block] if envelope.memory_block else ())),
         messages=messages,
@@ -236,44 +222,38 @@ def assembled_from(ask: AssemblyInput, prepared: Prepared, *, kept: bool = True)
         cache=prepared.controls,
         manifest=envelope.manifest.stored(),
         tokens=envelope.tokens,
-        cached=prepared.prediction.cached if ask.profile.prefix_cache else None,
+        cached=prepared.prediction.cached if given.profile.prefix_cache else None,
         keep=partial(keeping, prepared) if kept else None,
     )
 
 
-def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
+def assemble_loom_aware(given: AssemblyInput) -> AssembledRequest:
     """One answer of a loom-aware agent, outside of any run."""
-    return assemble_in_run(ask, None)
+    return assemble_in_run(given, None)
 
 
-def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
-    """The last words are always a user's, so there are none of the answer to begin with."""
-    contexts, options = ask.contexts, options_of(ask)
-    with contexts.opened(ask.tree) as opened:
-        gathered = contexts.gathered(opened, ask.node, options)
+def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest:
+    """The request of a loom-aware agent. The last words are always a user's, so there is no prefill."""
+    contexts, options = given.contexts, options_of(given)
+    with contexts.opened(given.tree) as opened:
+        gathered = contexts.gathered(opened, given.node, options)
     if gathered.request.dialogue:
-        assembly = lay_out(contexts, ask.agent, gathered, run)
-        with contexts.opened(ask.tree) as opened:
-            prepared = prepare(opened, assembly, ask.agent, contexts.clock(), way=ask.profile.cache.value)
+        layered = lay_out(contexts, given.agent, gathered, run)
+        with contexts.opened(given.tree) as opened:
+            prepared = prepare(opened, layered, given.agent, contexts.clock(), way=given.profile.cache.value)
         # What was sent is kept with its turn; what a run sends after it belongs to the run.
-        return assembled_from(ask, prepared, kept=run is None or not run.exchanges)
-    found = see(contexts, ask.agent, gathered, run)
-    return AssembledRequest(
-        system=(found.system,) if found.system else (),
-        messages=found.messages,
-        manifest=found.manifest.stored(),
-        tokens=found.tokens,
-    )
+        return assembled_from(given, prepared, kept=run is None or not run.exchanges)
+    return _assembled(see(contexts, given.agent, gathered, run))
 
 
-def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
+def choose_assembler(given: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
     """Layers, which are stored with their turn.
 
     A loom-aware agent also sees the tree around it; a document has no turns.
     """
-    if ask.agent.loom_aware:
+    if given.agent.loom_aware:
         return assemble_loom_aware
     if not dialogue:
-        require_no_tools(options_of(ask), NO_TURNS)
+        require_no_tools(options_of(given), NO_TURNS)
         return assemble_plainly
     return assemble_in_layers

@@ -1,23 +1,19 @@
 """Keeping what a call brings, and ending it: its nodes, the response, the request and the outcome."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
-from weft.runtime.generation.start_call import EndedCall, Generating, save_ended_call
+from weft.runtime.generation.start_call import EndedCall, Generating, end_attempt, save_ended_call
 from weft.runtime.operations.attempts import (
-    Answer,
-    add_response,
     agent_key,
     attempt_row,
     new_attempt,
     note_attempt,
     put_request,
     running_attempt,
-    update_attempt,
 )
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
@@ -25,7 +21,7 @@ from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
-from weft.store.rows import OUTCOMES, NodeRow, TreeState
+from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import Content
 from weft.tree.edge import EdgeType, Source
@@ -65,13 +61,6 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedCall:
-    """What a call came to."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FinishCall(Generating):
     """End a call: its nodes, the response, the request and the outcome, all in one transaction."""
 
@@ -81,7 +70,7 @@ class FinishCall(Generating):
     sources: Sequence[Source]
     """The parent first."""
     outcome: AttemptOutcome
-    said: Sequence[Continuation] = ()
+    continuations: Sequence[Continuation] = ()
     segments: Sequence[bytes] | None = None
     response: RawResponse | None = None
     manifest: bytes = b"{}"
@@ -107,7 +96,7 @@ class FinishCall(Generating):
     also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
-    def apply(self, scope: Scope) -> FinishedCall:
+    def apply(self, scope: Scope) -> tuple[Node, ...]:
         tree = scope.open_tree(self.tree, archived=True)
         row = running_attempt(scope, tree, self.attempt)
         if row is None:
@@ -117,23 +106,12 @@ class FinishCall(Generating):
         parent = scope.transaction.node(tree.key, row["parent"])
         if self.segments is not None and row["request"] is None:
             put_request(scope, tree, row, self.segments)
-        said = self.said if parent.live or not self.allow_missing_parent else ()
-        nodes = self._write_nodes(scope, tree, parent, row) if said else ()
+        writes = bool(self.continuations) and (parent.live or not self.allow_missing_parent)
+        nodes = self._write_nodes(scope, tree, parent, row) if writes else ()
         # Written nodes may have linked the response.
         row = attempt_row(scope, tree, row["ulid"]) or row
-        response = row["response"]
-        if not said and self.response is not None:
-            digest = hashlib.sha256(self.response.body).digest()
-            response = add_response(scope, tree, Answer(self.response, digest, 0))["key"]
-        update_attempt(
-            scope,
-            row,
-            response=response,
-            outcome=OUTCOMES.index(self.outcome),
-            error=self.error,
-            ended_at=scope.now,
-        )
-        note_attempt(scope, tree, row)
+        unwritten = None if writes else self.response
+        end_attempt(scope, tree, row, self.outcome, error=self.error, response=unwritten)
         others = [
             save_ended_call(scope, tree, parent, self.agent, each, manifest=self.manifest)
             for each in self.earlier
@@ -146,7 +124,7 @@ class FinishCall(Generating):
         if self.also_write is not None:
             self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
-        return FinishedCall(nodes=tuple(node for node, _ in nodes))
+        return tuple(node for node, _ in nodes)
 
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
         """Somebody took this process for dead and closed the call. What came is kept all the same."""
@@ -192,7 +170,7 @@ class FinishCall(Generating):
                     author=agent,
                 ),
             )
-            for each in self.said
+            for each in self.continuations
         ]
 
     def _record(
@@ -209,7 +187,7 @@ class FinishCall(Generating):
         made: list[JsonValue] = [node.id for node, _ in nodes]
         inverse: dict[str, JsonValue] = {"hide": made}
         stood = undo_cursor(scope, tree)
-        if self.moves and stood == self.cursor and self.said[0].edge is EdgeType.CONTINUATION:
+        if self.moves and stood == self.cursor and self.continuations[0].edge is EdgeType.CONTINUATION:
             inverse["cursor"] = stood
             move_cursor(scope, tree, nodes[0][1].key)
         payload: dict[str, JsonValue] = {"nodes": made, "parent": parent.ulid, "attempts": list(attempts)}

@@ -1,16 +1,15 @@
 """Plan a generation: agents, requests and prices, everything before the first word."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
+from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.options import ids_of
-from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.generation.assembly import (
     AssembledRequest,
     AssemblyInput,
@@ -23,7 +22,6 @@ from weft.runtime.generation.assembly import (
     parameters_for,
     parameters_to_wire,
     request_of,
-    with_choices,
 )
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.spending import (
@@ -35,20 +33,24 @@ from weft.runtime.generation.spending import (
     require_held,
     require_room,
 )
-from weft.runtime.generation.start_call import CallPlan, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPointReader, choose_agents
+from weft.runtime.generation.start_call import PlannedCall, StartCalls, StartedCalls
+from weft.runtime.generation.start_point import (
+    StartPlace,
+    StartPoint,
+    StartPointReader,
+    choose_agents,
+    registry_of,
+)
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
-from weft.runtime.operations.executor import Executor, Operation
-from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import load_settings
 from weft.store.model_calls import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
+from weft.tree.tree import Mode
 
-HOLD_SECONDS = 30.0
-"""How long a call stands for under way without a sign of life."""
 _SEED_RANGE = 2**31
 _NAMES: dict[RequestAssembler, str] = {assemble_plainly: "plain", assemble_in_layers: "layers"}
 _LOOM_AWARE = "loom-aware"
@@ -96,171 +98,216 @@ class Preflight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCall:
-    """One request, ready to be made."""
-
-    slots: tuple[int, ...]
-    """The continuation that each of its choices is."""
-    agent: Agent
-    provider: Provider
-    profile: ModelProfile
-    request: Request
-    manifest: bytes
-    expected: int
-    envelope: Callable[[str], Operation[object]] | None = None
-    key: int = 0
-    attempt: str = ""
-
-    @property
-    def model(self) -> str:
-        return f"{self.provider.name}:{self.request.model}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationPlan:
-    """A generation that is written down as under way."""
+    """A generation whose calls are written down as started."""
 
     tree_id: str
     parent_id: str
     sources: tuple[Source, ...]
     calls: tuple[PlannedCall, ...]
-    slots: tuple[StreamSlot, ...]
-    begun: StartedCalls
+    started: StartedCalls
     tokens: int
     cursor: str | None
 
+    @property
+    def slots(self) -> tuple[StreamSlot, ...]:
+        """One for each continuation."""
+        return tuple(
+            StreamSlot(
+                index=index,
+                agent=call.agent.name,
+                agent_id=call.agent.id,
+                model=call.model,
+                attempt=call.attempt,
+            )
+            for call in self.calls
+            for index in call.slots
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """One agent's part."""
+
+@dataclass(frozen=True, slots=True)
+class _ChosenAgent:
+    """An agent that is asked, its key, its provider and the provider's name for its model."""
 
     agent: Agent
     key: int
     provider: Provider
+    model: str
+
+    @property
+    def profile(self) -> ModelProfile:
+        return self.provider.profile(self.model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AgentRequest:
+    """The request of one agent, before it is split into calls."""
+
+    chosen: _ChosenAgent
     profile: ModelProfile
     request: Request
     assembled: AssembledRequest
     generation: JsonObject
     """How it was asked, to be asked again."""
     choices: tuple[int, ...]
-    """How many of each request."""
+    """How many of each call."""
 
     def expected(self, n: int) -> int:
-        return expected_micros(
-            self.profile,
-            prompt=self.assembled.tokens,
-            answer=self.request.parameters.max_tokens,
-            n=n,
-        )
-
-    @property
-    def whole(self) -> int:
-        return sum(self.expected(n) for n in self.choices)
+        """The highest price of n answers, in millionths of a dollar."""
+        answer = self.request.parameters.max_tokens
+        return expected_micros(self.profile, prompt=self.assembled.tokens, answer=answer, n=n)
 
 
-@dataclass(frozen=True, slots=True)
-class _Preparing:
-    executor: Executor
-    actor: Actor
-    registry: ProviderRegistry
-    options: GenerationOptions
-    place: StartPlace
-    text: str | None = ""
+def preflight(caller: Caller, place: StartPlace, options: GenerationOptions) -> Preflight:
+    """Tokens and price; nothing is written (but the embedded model's agent, if there is no agent at all)."""
+    starts = StartPointReader(caller.store, caller.actor)
+    here = starts.here(place.tree, place.node, caller.executor.clock())
+    agents = _choose(caller, place, options)
+    return _preflight(_assemble(caller, here, agents, options, text=None), options.n)
 
-    def agents(self) -> list[tuple[Agent, int, Provider, str]]:
-        """Who is asked, with the provider of each and its own name for the model."""
-        return [
-            (self._seen(agent), key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
-            for agent, key in choose_agents(
-                self.executor, self.actor, self.registry, self.options.agent_names
-            )
-        ]
 
-    def _seen(self, agent: Agent) -> Agent:
-        return replace(agent, permissions=frozenset()) if self.place.as_subjects else agent
+def plan_generation(
+    caller: Caller, place: StartPlace, options: GenerationOptions, *, remarks: bool = False
+) -> GenerationPlan:
+    """Check, commit what was typed, assemble, and write down what is going to be asked.
 
-    def ask_all(self, here: StartPoint, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
-        return [self._ask(here, *each) for each in agents]
-
-    def _ask(self, here: StartPoint, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
-        options, store = self.options, self.executor.store
-        profile = provider.profile(model)
-        ask = AssemblyInput(
-            executor=self.executor,
-            contexts=Contexts(store, self.actor, self.executor.contents, self.executor.clock),
+    `remarks`: an annotation of a document may be answered.
+    """
+    starts, clock = StartPointReader(caller.store, caller.actor), caller.executor.clock
+    here = starts.here(place.tree, place.node, clock(), remarks=remarks)
+    agents = _choose(caller, place, options)
+    _check_caps(caller, here, agents, options)
+    if here.typed:
+        # It is kept if the generation fails; if it ends this path, the generation goes on from there.
+        node = caller.perform(CommitBuffer(tree=here.tree_id))
+        end = here.node_id if node is None or not here.typed_here else node.id
+        here = starts.here(here.tree_id, end, clock())
+    requests = _assemble(caller, here, agents, options)
+    _check_price(requests, options)
+    sources = (
+        *(Source(node, SourceRole.CONTEXT) for node in ids_of(options.context)),
+        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(options.instructions)),
+    )
+    calls = tuple(_calls(requests))
+    started = caller.perform(
+        StartCalls(
             tree=here.tree_id,
-            node=here.node_id,
-            agent=agent,
-            model=model,
-            profile=profile,
-            options=options,
-            text=self.text,
+            parent=here.node_id,
+            sources=sources,
+            calls=calls,
+            idempotency_key=options.idempotency_key,
+            chain=place.chain,
         )
-        assembly = options.assembly or choose_assembler(ask, dialogue=here.dialogue)
-        assembled = assembly(ask)
-        request = request_of(ask, assembled, _within(parameters_for(agent, options), profile), store.blobs)
-        return _Asked(
-            agent=agent,
-            key=key,
-            provider=provider,
-            profile=profile,
-            request=request,
-            assembled=assembled,
-            generation=_generation(ask, assembly, request),
-            choices=tuple(_shares(options.n, profile.choices)),
+    )
+    return GenerationPlan(
+        tree_id=here.tree_id,
+        parent_id=here.node_id,
+        sources=(Source(here.node_id, SourceRole.PRIMARY), *sources),
+        calls=tuple(
+            replace(call, key=key, attempt=ulid)
+            for call, (key, ulid) in zip(calls, started.attempts, strict=True)
+        ),
+        started=started,
+        tokens=max(each.assembled.tokens for each in requests),
+        cursor=here.cursor,
+    )
+
+
+def _choose(caller: Caller, place: StartPlace, options: GenerationOptions) -> list[_ChosenAgent]:
+    registry = registry_of(caller.executor)
+    return [
+        _ChosenAgent(
+            replace(agent, permissions=frozenset()) if place.as_subjects else agent,
+            key,
+            *registry.model(ModelName.parse(agent.model_ref or "")),
         )
-
-    def check_caps(self, here: StartPoint, agents: list[tuple[Agent, int, Provider, str]]) -> None:
-        """Before what was typed is committed: whether there is anything left to spend at all."""
-        paid = [
-            (agent, key, provider.profile(model))
-            for agent, key, provider, model in agents
-            if is_paid(provider.profile(model))
-        ]
-        if not paid:
-            return
-        now = self.executor.clock()
-        with self.executor.store.read() as session:
-            caps = caps_of(load_settings(session))
-            for agent, key, profile in paid:
-                spender = _spender(here, agent, key)
-                if self.options.unattended:
-                    held = caps_for(caps, spender)
-                    require_held(held, profile, who=repr(agent.name), model=agent.model_ref or "")
-                require_room(session, spender, now=now, more=0, mine=0)
-
-    def check_price(self, asked: list[_Asked]) -> None:
-        """The caps are looked at again by the transaction that begins the calls."""
-        most = self.options.highest_price
-        if most is None:
-            return
-        price = _preflight(asked, self.options.n).dollars
-        if price is None or price > most:
-            told = "nobody knows what this costs" if price is None else f"this may cost ${price:.4f}"
-            raise LimitExceededError(
-                f"{told}, and at most ${most:f} is allowed", hint="ask for less, or allow more"
-            )
+        for agent, key in choose_agents(caller, options.agent_names)
+    ]
 
 
-def preflight(
-    executor: Executor,
-    actor: Actor,
-    registry: ProviderRegistry,
-    place: StartPlace,
+def _assemble(
+    caller: Caller,
+    here: StartPoint,
+    agents: list[_ChosenAgent],
     options: GenerationOptions,
-) -> Preflight:
-    """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
-    here = StartPointReader(executor.store, actor).here(place.tree, place.node, executor.clock())
-    preparing = _Preparing(executor, actor, registry, options, place, text=None)
-    return _preflight(preparing.ask_all(here, preparing.agents()), options.n)
+    text: str | None = "",
+) -> list[_AgentRequest]:
+    return [_request(caller, here, each, options, text) for each in agents]
 
 
-def _preflight(asked: list[_Asked], n: int) -> Preflight:
+def _request(
+    caller: Caller, here: StartPoint, chosen: _ChosenAgent, options: GenerationOptions, text: str | None
+) -> _AgentRequest:
+    executor, profile = caller.executor, chosen.profile
+    given = AssemblyInput(
+        caller=caller,
+        contexts=Contexts(executor.store, caller.actor, executor.contents, executor.clock),
+        tree=here.tree_id,
+        node=here.node_id,
+        agent=chosen.agent,
+        model=chosen.model,
+        profile=profile,
+        options=options,
+        text=text,
+    )
+    assembler = options.assembly or choose_assembler(given, dialogue=here.mode is Mode.DIALOGUE)
+    assembled = assembler(given)
+    parameters = _within(parameters_for(chosen.agent, options), profile)
+    request = request_of(given, assembled, parameters)
+    return _AgentRequest(
+        chosen=chosen,
+        profile=profile,
+        request=request,
+        assembled=assembled,
+        generation=_generation(given, assembler, request),
+        choices=tuple(_shares(options.n, profile.choices)),
+    )
+
+
+def _check_caps(
+    caller: Caller, here: StartPoint, agents: list[_ChosenAgent], options: GenerationOptions
+) -> None:
+    """Before what was typed is committed: refuse if there is nothing left to spend at all."""
+    paid = [each for each in agents if is_paid(each.profile)]
+    if not paid:
+        return
+    now = caller.executor.clock()
+    with caller.store.read() as session:
+        caps = caps_of(load_settings(session))
+        for each in paid:
+            agent = each.agent
+            spender = Spender(
+                tree=here.tree,
+                tree_id=here.tree_id,
+                agent=each.key,
+                agent_id=agent.id,
+                agent_name=agent.name,
+            )
+            if options.unattended:
+                held = caps_for(caps, spender)
+                require_held(held, each.profile, who=repr(agent.name), model=agent.model_ref or "")
+            require_room(session, spender, now=now, more=0, mine=0)
+
+
+def _check_price(requests: list[_AgentRequest], options: GenerationOptions) -> None:
+    """The transaction that starts the calls checks the caps again."""
+    most = options.highest_price
+    if most is None:
+        return
+    price = _preflight(requests, options.n).dollars
+    if price is None or price > most:
+        cost = "the price is not known" if price is None else f"this may cost ${price:.4f}"
+        raise LimitExceededError(
+            f"{cost}, and at most ${most:f} is allowed", hint="ask for less, or allow more"
+        )
+
+
+def _preflight(requests: list[_AgentRequest], n: int) -> Preflight:
     return Preflight(
         agents=tuple(
             AgentPreflight(
-                agent=each.agent.name,
-                model=each.agent.model_ref or "",
+                agent=each.chosen.agent.name,
+                model=each.chosen.agent.model_ref or "",
                 n=n,
                 requests=len(each.choices),
                 tokens=each.assembled.tokens,
@@ -268,130 +315,42 @@ def _preflight(asked: list[_Asked], n: int) -> Preflight:
                 cached=each.assembled.cached,
                 dollars=None
                 if each.profile.prices is None and not each.profile.local
-                else Decimal(each.whole) / MICROS,
+                else Decimal(sum(map(each.expected, each.choices))) / MICROS,
             )
-            for each in asked
+            for each in requests
         )
     )
 
 
-def plan_generation(
-    executor: Executor,
-    actor: Actor,
-    registry: ProviderRegistry,
-    place: StartPlace,
-    options: GenerationOptions,
-) -> GenerationPlan:
-    """Check, commit what was typed, assemble, and write down what is going to be asked."""
-    places = StartPointReader(executor.store, actor)
-    here = places.here(place.tree, place.node, executor.clock())
-    preparing = _Preparing(executor, actor, registry, options, place)
-    agents = preparing.agents()
-    preparing.check_caps(here, agents)
-    if here.typed:
-        here = _commit(executor, actor, places, here)
-    asked = preparing.ask_all(here, agents)
-    preparing.check_price(asked)
-    sources = (
-        *(Source(node, SourceRole.CONTEXT) for node in ids_of(options.context)),
-        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(options.instructions)),
-    )
-    calls = list(_calls(asked))
-    begun = executor.perform(
-        actor,
-        StartCalls(
-            tree=here.tree_id,
-            parent=here.node_id,
-            sources=sources,
-            calls=[
-                CallPlan(
-                    agent=call.agent.id,
-                    provider=call.provider.name,
-                    model=call.request.model,
-                    manifest=call.manifest,
-                    expected=call.expected,
-                    envelope=call.envelope,
-                )
-                for call in calls
-            ],
-            holder=this_process(),
-            held_for=round(HOLD_SECONDS * MICROS),
-            idempotency_key=options.idempotency_key,
-            chain=place.chain,
-        ),
-    )
-    made = tuple(
-        replace(call, key=key, attempt=ulid) for call, (key, ulid) in zip(calls, begun.attempts, strict=True)
-    )
-    return GenerationPlan(
-        tree_id=here.tree_id,
-        parent_id=here.node_id,
-        sources=(Source(here.node_id, SourceRole.PRIMARY), *sources),
-        calls=made,
-        slots=tuple(_slots(made)),
-        begun=begun,
-        tokens=max(each.assembled.tokens for each in asked),
-        cursor=here.cursor,
-    )
-
-
-def _commit(executor: Executor, actor: Actor, places: StartPointReader, here: StartPoint) -> StartPoint:
-    """What was typed is kept whatever becomes of the generation; if it ends this path, it goes on from there."""
-    node = executor.perform(actor, CommitBuffer(tree=here.tree_id))
-    end = here.node_id if node is None or not here.typed_here else node.id
-    return places.here(here.tree_id, end, executor.clock())
-
-
-def _calls(asked: list[_Asked]) -> Iterator[PlannedCall]:
+def _calls(requests: list[_AgentRequest]) -> Iterator[PlannedCall]:
     slot = 0
-    for each in asked:
+    for each in requests:
         for number, n in enumerate(each.choices):
-            request = with_choices(_with_seed(each.request, number), n)
-            generation: JsonObject = {
-                **each.generation,
-                "parameters": parameters_to_wire(request.parameters),
+            parameters = replace(each.request.parameters, n=n)
+            if parameters.seed is not None and number:
+                # The same seed twice would be the same words twice.
+                parameters = replace(parameters, seed=(parameters.seed + number) % _SEED_RANGE)
+            manifest: JsonObject = {
+                **each.assembled.manifest,
+                "generation": {**each.generation, "parameters": parameters_to_wire(parameters)},
             }
-            told: JsonObject = {**each.assembled.manifest, "generation": generation}
             yield PlannedCall(
                 slots=tuple(range(slot, slot + n)),
-                agent=each.agent,
-                provider=each.provider,
+                agent=each.chosen.agent,
+                provider=each.chosen.provider,
                 profile=each.profile,
-                request=request,
-                manifest=orjson.dumps(told, option=orjson.OPT_SORT_KEYS),
+                request=replace(each.request, parameters=parameters),
+                manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 envelope=each.assembled.keep,
             )
             slot += n
 
 
-def _with_seed(request: Request, number: int) -> Request:
-    """The same seed twice would be the same words twice."""
-    seed = request.parameters.seed
-    if seed is None or number == 0:
-        return request
-    return replace(request, parameters=replace(request.parameters, seed=(seed + number) % _SEED_RANGE))
-
-
-def _slots(calls: tuple[PlannedCall, ...]) -> Iterator[StreamSlot]:
-    for call in calls:
-        for index in call.slots:
-            yield StreamSlot(
-                index=index,
-                agent=call.agent.name,
-                agent_id=call.agent.id,
-                model=call.model,
-                attempt=call.attempt,
-            )
-
-
 def _shares(n: int, most: int) -> Iterator[int]:
     """N choices in as few requests as the model's provider takes."""
-    left = n
-    while left > 0:
-        share = min(left, max(1, most))
-        yield share
-        left -= share
+    for start in range(0, n, max(1, most)):
+        yield min(n - start, max(1, most))
 
 
 def _within(parameters: Parameters, profile: ModelProfile) -> Parameters:
@@ -407,20 +366,16 @@ def _within(parameters: Parameters, profile: ModelProfile) -> Parameters:
     return parameters
 
 
-def _spender(here: StartPoint, agent: Agent, key: int) -> Spender:
-    return Spender(tree=here.tree, tree_id=here.tree_id, agent=key, agent_id=agent.id, agent_name=agent.name)
-
-
-def _generation(ask: AssemblyInput, assembly: RequestAssembler, request: Request) -> JsonObject:
+def _generation(given: AssemblyInput, assembler: RequestAssembler, request: Request) -> JsonObject:
     """What is needed, beside the engine's account, to assemble it again."""
-    options, profile = ask.options, ask.profile
+    options, profile = given.options, given.profile
     return {
-        "agent": ask.agent.id,
-        "parent": ask.node,
-        "model": ask.agent.model_ref,
-        "assembly": _LOOM_AWARE if ask.agent.loom_aware else _NAMES.get(assembly, "another"),
+        "agent": given.agent.id,
+        "parent": given.node,
+        "model": given.agent.model_ref,
+        "assembly": _LOOM_AWARE if given.agent.loom_aware else _NAMES.get(assembler, "another"),
         "limit": options.limit,
-        "window": options_of(ask).window,
+        "window": options_of(given).window,
         "maxTokens": options.max_tokens,
         "preferences": options.settings,
         "context": list(ids_of(options.context)),

@@ -1,7 +1,6 @@
 """Recovery of calls whose process died: the pieces that were saved become nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import orjson
@@ -13,8 +12,8 @@ from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.coordination.idempotency import KeyedResult, KeyedState, error_from_wire
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
-from weft.runtime.generation.stream import EventChannel, Failed, GenerationEvent, NodeCompleted
-from weft.runtime.operations.executor import Executor
+from weft.runtime.generation.stream import Failed, NodeCompleted
+from weft.runtime.operations.executor import Caller, Executor
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
@@ -24,6 +23,7 @@ from weft.store.lookup import find_agent, find_tree
 from weft.store.model_calls import OpenCall, calls_under_way, pieces_of, run_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
+from weft.tree.agent import Agent
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json_names import from_microseconds
@@ -78,7 +78,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         turn = None if turn_of is None else turn_of(session, dead, choices)
         agent = agent_value(agent_row(session, find_agent(session, dead.agent)))
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
-    said = _spoken(choices, aloud=agent.loom_aware) if turn is None else turn.said
+    continuations = _continuations(choices, agent) if turn is None else turn.said
     wire = b"".join(piece.wire for piece in pieces)
     response = RawResponse(
         body=wire,
@@ -93,7 +93,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         agent=dead.agent,
         sources=sources,
         outcome=AttemptOutcome.INTERRUPTED,
-        said=said,
+        continuations=continuations,
         response=response if wire else None,
         error=_DIED,
         lease=(call.run, call.token),
@@ -107,58 +107,41 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         turn.tell(executor)
 
 
-def _spoken(choices: Mapping[int, Choice], *, aloud: bool) -> list[Continuation]:
-    said = {number: storable(choice.content) for number, choice in sorted(choices.items()) if choice.blocks}
+def _continuations(choices: Mapping[int, Choice], agent: Agent) -> list[Continuation]:
+    contents = {number: storable(each.content) for number, each in sorted(choices.items()) if each.blocks}
     return [
-        Continuation(number, without_commands(content) if aloud else content, Status.INTERRUPTED)
-        for number, content in said.items()
+        Continuation(number, without_commands(content) if agent.loom_aware else content, Status.INTERRUPTED)
+        for number, content in contents.items()
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FirstCall:
-    """Where a call was made before, and under which key."""
-
-    tree: str
-    key: str
-
-
 def replay_call(
-    executor: Executor,
-    actor: Actor,
-    channel: EventChannel[GenerationEvent],
-    outcome: KeyedResult,
-    first: FirstCall,
+    caller: Caller, tree: str, key: str, outcome: KeyedResult, put: Callable[[NodeCompleted | Failed], None]
 ) -> None:
-    """What the first call came to; of one whose process died, what was kept of it."""
-    read = Reader(executor.store, actor)
+    """Deliver the result of the first call with this key in a tree; of one whose process died, what was saved."""
+    read = Reader.of(caller)
     if outcome.state is KeyedState.INTERRUPTED or not isinstance(outcome.result, dict):
-        close_dead_calls(executor, actor)
-        found = _nodes_of(executor, first, outcome.since)
-        if not found:
+        close_dead_calls(caller.executor, caller.actor)
+        nodes = _nodes_of(caller, tree, key, outcome.since)
+        if not nodes:
             raise ConflictError(
                 "the first call with this idempotency key was interrupted before anything came",
                 hint="draw a new key to ask again",
             )
-        for slot, (tree, node) in enumerate(found):
-            channel.put(NodeCompleted(slot, read.node(tree, node)))
+        for slot, (tree_id, node) in enumerate(nodes):
+            put(NodeCompleted(slot, read.node(tree_id, node)))
         return
-    told = cast("Mapping[str, Any]", outcome.result)
-    for slot, node in told["nodes"]:
-        channel.put(NodeCompleted(slot, read.node(told["tree"], node)))
-    for failed in told["failures"]:
-        channel.put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
+    result = cast("Mapping[str, Any]", outcome.result)
+    for slot, node in result["nodes"]:
+        put(NodeCompleted(slot, read.node(result["tree"], node)))
+    for failed in result["failures"]:
+        put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
 
 
-def _nodes_of(executor: Executor, first: FirstCall, since: int) -> list[tuple[str, str]]:
-    """Made in that tree under that key, by nobody who used it before."""
-    attempts, choices, nodes, trees = (
-        schema.attempts,
-        schema.node_responses,
-        schema.nodes,
-        schema.trees,
-    )
-    with executor.store.read() as session:
+def _nodes_of(caller: Caller, tree: str, key: str, since: int) -> list[tuple[str, str]]:
+    """The nodes that were made in a tree under a key since then: earlier uses of the key do not count."""
+    attempts, choices, nodes, trees = schema.attempts, schema.node_responses, schema.nodes, schema.trees
+    with caller.store.read() as session:
         statement = (
             select(trees.c.ulid, nodes.c.ulid.label("node"))
             .select_from(attempts)
@@ -166,8 +149,8 @@ def _nodes_of(executor: Executor, first: FirstCall, since: int) -> list[tuple[st
             .join(nodes, and_(nodes.c.tree == choices.c.tree, nodes.c.key == choices.c.node))
             .join(trees, trees.c.key == attempts.c.tree)
             .where(
-                attempts.c.tree == find_tree(session, first.tree),
-                attempts.c.idempotency_key == first.key,
+                attempts.c.tree == find_tree(session, tree),
+                attempts.c.idempotency_key == key,
                 attempts.c.started_at >= since,
             )
             .order_by(nodes.c.key)

@@ -1,12 +1,11 @@
-"""One generation from its first check to its last node: several calls at once, heard, written down, ended."""
+"""One generation from its first check to its last node: calls run at once, are saved while they stream, and end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from weft.errors import (
     ConflictError,
@@ -18,7 +17,6 @@ from weft.errors import (
 )
 from weft.log import Log
 from weft.providers.adapter import stream_retrying
-from weft.providers.base import ProviderRegistry
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.redaction import redact
 from weft.runtime.coordination.background import ModelLoop, model_loop
@@ -28,9 +26,10 @@ from weft.runtime.coordination.leases import renew_lease
 from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.plan import HOLD_SECONDS, GenerationPlan, PlannedCall, plan_generation
-from weft.runtime.generation.recovery import FirstCall, replay_call
+from weft.runtime.generation.plan import GenerationPlan, plan_generation
+from weft.runtime.generation.recovery import replay_call
 from weft.runtime.generation.spending import micros_of
+from weft.runtime.generation.start_call import HELD, HOLD_SECONDS, PlannedCall
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import (
     EventChannel,
@@ -44,19 +43,18 @@ from weft.runtime.generation.stream import (
     ToolCallChunk,
 )
 from weft.runtime.operations.agent_memory import KeepThought
-from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import Actor
 from weft.store.leases import lease_at
 from weft.store.lookup import find_agent
-from weft.store.model_calls import MICROS, PieceRow, hold_calls, put_piece
+from weft.store.model_calls import hold_calls, put_piece
 from weft.store.transaction import Transaction
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 
-T = TypeVar("T")
 FLUSH_SECONDS = 0.25
-"""What was shown is durable at most about this much later."""
+"""Shown text is durable at most about this much later."""
 _CALLS_AT_ONCE = 16
 _LOCAL_CALLS_AT_ONCE = 64
 """A model on this machine orders its calls itself."""
@@ -65,40 +63,36 @@ _WAITS = (0.2, 0.5, 1.0, 2.0, 5.0)
 _PATIENCE = 600.0
 """Seconds for which a second call with the same key waits for the first."""
 _REFUSED = 400
-"""Answers with a status from here on are paid by nobody."""
+"""Answers with a status from here on cost nothing."""
 _log = Log("weft.generation")
 
 
 class GenerationRun:
-    """A generation under way. It goes on in the background; whoever listens reads its channel."""
+    """A generation under way. It goes on in the background; its reader takes events from its channel."""
 
     def __init__(
         self,
-        executor: Executor,
-        actor: Actor,
-        registry: ProviderRegistry,
+        caller: Caller,
         place: StartPlace,
         options: GenerationOptions,
         *,
-        listener: TurnObserver | None = None,
+        observer: TurnObserver | None = None,
     ) -> None:
         self.channel: EventChannel[GenerationEvent] = EventChannel()
-        self._listener = listener
-        self._executor = executor
-        self._actor = actor
-        self._registry = registry
+        self._observer = observer
+        self._caller = caller
         self._place = place
         self._options = options
-        self._hearing: ModelLoop = model_loop()
-        self._listening: set[asyncio.Task[None]] = set()
+        self._loop: ModelLoop = model_loop()
+        self._streaming: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._lost: WeftError | None = None
         """Why the generation stopped by itself: its lease is lost."""
         self._left = 0
         """Calls that have not ended."""
-        self._stood: tuple[int, str] | None = None
-        """The continuation that whoever asked was moved to: its slot and its id."""
-        self._moving = asyncio.Lock()
+        self._moved_to: tuple[int, str] | None = None
+        """The continuation that the caller's cursor was moved to: its slot and its id."""
+        self._finishing = asyncio.Lock()
         self._nodes: dict[int, Node] = {}
         """By slot."""
         self._errors: list[WeftError] = []
@@ -106,14 +100,14 @@ class GenerationRun:
         self._future: Future[None] | None = None
 
     def start(self) -> None:
-        self._future = self._hearing.submit(self._drive())
+        self._future = self._loop.submit(self._drive())
 
     def stop(self) -> None:
-        """Ask for no more words; what came is kept. Returns at once."""
-        self._hearing.loop.call_soon_threadsafe(self._stop)
+        """Ask for no more text; what arrived is kept. Returns at once."""
+        self._loop.loop.call_soon_threadsafe(self._stop)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until everything is kept that is to be kept."""
+        """Wait until everything is saved."""
         if self._future is not None:
             self._future.result(timeout)
 
@@ -123,7 +117,7 @@ class GenerationRun:
 
     def _stop(self) -> None:
         self._stopping = True
-        for task in self._listening:
+        for task in self._streaming:
             task.cancel()
 
     async def _drive(self) -> None:
@@ -131,7 +125,7 @@ class GenerationRun:
             if self._options.idempotency_key is None:
                 await self._work()
             else:
-                await self._hearing.in_waiting_thread(self._once)
+                await self._loop.in_waiting_thread(partial(self._once, self._options.idempotency_key))
         except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
             if not isinstance(error, WeftError):
                 _log.failure("generation failed", error, tree=self._place.tree)
@@ -139,129 +133,114 @@ class GenerationRun:
         else:
             self.channel.close()
 
-    def _once(self) -> None:
-        """The work, unless a call with the same key did it: then what that one made is told again."""
+    def _once(self, key: str) -> None:
+        """Do the work, unless a call with the same key did it: then deliver the result of that call."""
         calls = Idempotency(
-            self._executor,
-            self._actor,
+            self._caller.executor,
+            self._caller.actor,
             hold=HOLD_SECONDS,
             patience=_PATIENCE,
             given_up=lambda: self._stopping,
             on_lost=self._lose,
         )
-        place = {"tree": self._place.tree, "node": self._place.node}
-        outcome = calls.once(
-            "generate", self._options.idempotency_key, {**place, **self._options.body()}, self._work_here
-        )
+        tree = self._place.tree
+        body = {"tree": tree, "node": self._place.node, **self._options.body()}
+        outcome = calls.once("generate", key, body, lambda: self._loop.submit(self._work()).result())
         if outcome.is_repeated:
-            replay_call(self._executor, self._actor, self.channel, outcome, self._first_call())
-
-    def _first_call(self) -> FirstCall:
-        return FirstCall(tree=self._place.tree, key=self._options.idempotency_key or "")
-
-    def _work_here(self) -> JsonValue:
-        return self._hearing.submit(self._work()).result()
+            replay_call(self._caller, tree, key, outcome, self.channel.put)
 
     async def _work(self) -> JsonValue:
-        prepared = await self._hearing.in_thread(
-            partial(plan_generation, self._executor, self._actor, self._registry, self._place, self._options)
+        remarks = self._observer is not None
+        plan = await self._loop.in_thread(
+            partial(plan_generation, self._caller, self._place, self._options, remarks=remarks)
         )
         self.channel.put(
-            Started(
-                tree_id=prepared.tree_id,
-                parent_id=prepared.parent_id,
-                slots=prepared.slots,
-                tokens=prepared.tokens,
-            )
+            Started(tree_id=plan.tree_id, parent_id=plan.parent_id, slots=plan.slots, tokens=plan.tokens)
         )
-        self._left = len(prepared.calls)
-        heartbeat = Heartbeat(partial(self._renew, prepared), hold=HOLD_SECONDS, on_lost=self._lose)
+        self._left = len(plan.calls)
+        heartbeat = Heartbeat(partial(self._renew, plan), hold=HOLD_SECONDS, on_lost=self._lose)
         beating = asyncio.create_task(self._beat(heartbeat))
         try:
-            await asyncio.gather(*(self._call(prepared, call) for call in prepared.calls))
+            await asyncio.gather(*(self._call(plan, call) for call in plan.calls))
         finally:
             beating.cancel()
         if not self._nodes and self._errors:
-            # Nothing to show: the error is the answer, also for whoever asks again with the same key.
+            # Nothing to show: the error is the answer, also to a repeated call with the same key.
             raise self._errors[0]
         return {
-            "tree": prepared.tree_id,
+            "tree": plan.tree_id,
             "nodes": [[slot, node.id] for slot, node in sorted(self._nodes.items())],
             "failures": [
                 {"slots": list(failed.slots), "error": error_to_wire(failed.error)} for failed in self._failed
             ],
         }
 
-    async def _call(self, prepared: GenerationPlan, call: PlannedCall) -> None:
-        heard = CallProgress(call)
-        writing = asyncio.create_task(_Flusher(self, prepared, heard).run())
-        listening = asyncio.create_task(self._listen(call, heard))
-        self._listening.add(listening)
+    async def _call(self, plan: GenerationPlan, call: PlannedCall) -> None:
+        progress = CallProgress(call)
+        saving = asyncio.create_task(self._save_output(plan, progress))
+        streaming = asyncio.create_task(self._stream(call, progress))
+        self._streaming.add(streaming)
         if self._stopping:
-            listening.cancel()
+            streaming.cancel()
         try:
-            await listening
+            await streaming
         except asyncio.CancelledError:
-            heard.error = self._lost
-            heard.stopped = self._lost is None
+            progress.error = self._lost
+            progress.stopped = self._lost is None
         except WeftError as error:
-            heard.error = error
+            progress.error = error
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not cost what came before it
             _log.failure("model call failed", error, model=call.model, attempt=call.attempt)
-            heard.error = ProviderError(Trouble.UNKNOWN, _described(error))
-        self._listening.discard(listening)
-        await _ended(writing)
-        heard.end()
+            progress.error = ProviderError(Trouble.UNKNOWN, _described(error))
+        self._streaming.discard(streaming)
+        saving.cancel()
+        await asyncio.gather(saving, return_exceptions=True)
+        progress.end()
         self._left -= 1
         try:
-            settled = await self._settle_patiently(prepared, heard, last=self._left == 0)
+            nodes = await self._finish_patiently(plan, progress, last=self._left == 0)
         except WeftError as error:
-            # It cannot be written. What was flushed is there, and is closed when its time has run out.
-            self._fail(call, call.slots, error)
+            # It cannot be written. What was saved is there, and is closed when its time has run out.
+            self._fail(call.slots, error)
             return
         except Exception as error:  # noqa: BLE001 - the other calls go on; this one was closed without its nodes
             _log.failure("answer not written", error, model=call.model, attempt=call.attempt)
-            self._fail(call, call.slots, StorageError(_described(error)))
+            self._fail(call.slots, StorageError(_described(error)))
             return
-        nodes = dict(settled)
-        for number, node in settled:
-            self._nodes[call.slots[number]] = node
-            self.channel.put(NodeCompleted(call.slots[number], node))
-        if heard.error is not None:
-            whole = {number for number, node in nodes.items() if node.status is Status.COMPLETE}
-            self._fail(
-                call,
-                tuple(slot for number, slot in enumerate(call.slots) if number not in whole),
-                heard.error,
-            )
+        for slot, node in nodes.items():
+            self._nodes[slot] = node
+            self.channel.put(NodeCompleted(slot, node))
+        if progress.error is not None:
+            complete = {slot for slot, node in nodes.items() if node.status is Status.COMPLETE}
+            self._fail(tuple(slot for slot in call.slots if slot not in complete), progress.error)
 
-    def _fail(self, call: PlannedCall, slots: tuple[int, ...], error: WeftError) -> None:
+    def _fail(self, slots: tuple[int, ...], error: WeftError) -> None:
         self._errors.append(error)
-        if slots or not call.slots:
+        if slots:
             failed = Failed(slots, error)
             self._failed.append(failed)
             self.channel.put(failed)
 
-    async def _listen(self, call: PlannedCall, heard: CallProgress) -> None:
-        if self._listener is not None:
-            self._listener.begin(call.request)
+    async def _stream(self, call: PlannedCall, progress: CallProgress) -> None:
+        observer = self._observer
+        if observer is not None:
+            observer.begin(call.request)
         at_once = _LOCAL_CALLS_AT_ONCE if call.profile.local else _CALLS_AT_ONCE
         async with (
-            self._hearing.slots(call.provider.name, at_once),
+            self._loop.slots(call.provider.name, at_once),
             aclosing(stream_retrying(call.provider, call.request)) as events,
         ):
             async for event in events:
-                heard.add(event, self._executor.clock())
-                self._tell(call, event)
-                if isinstance(event, TextDelta) and self._has_heard_enough(event):
+                progress.add(event, self._caller.executor.clock())
+                self._deliver(call, event)
+                if observer is None or not isinstance(event, TextDelta) or event.choice:
+                    continue
+                if observer.hear(event.text):
                     # The stream is closed here: what would follow is neither wanted nor paid for.
-                    heard.cut = True
+                    progress.cut = True
                     return
 
-    def _has_heard_enough(self, event: TextDelta) -> bool:
-        return self._listener is not None and event.choice == 0 and self._listener.hear(event.text)
-
-    def _tell(self, call: PlannedCall, event: Event) -> None:
+    def _deliver(self, call: PlannedCall, event: Event) -> None:
         match event:
             case TextDelta() if event.choice < len(call.slots):
                 self.channel.put(TextChunk(call.slots[event.choice], event.text, event.chances))
@@ -274,74 +253,77 @@ class GenerationRun:
             case _:
                 pass
 
-    async def _settle_patiently(
-        self, prepared: GenerationPlan, heard: CallProgress, *, last: bool
-    ) -> list[tuple[int, Node]]:
-        """A full disk or a lost server may be back in a moment; the words are here as long as this waits."""
-        work = partial(self._settle, prepared, heard, last=last)
-        # One after the other, because each may move whoever asked on from where the one before did.
-        async with self._moving:
+    async def _finish_patiently(
+        self, plan: GenerationPlan, progress: CallProgress, *, last: bool
+    ) -> dict[int, Node]:
+        """A full disk or a lost server may be back in a moment; the text is here as long as this waits."""
+        work = partial(self._finish, plan, progress, last=last)
+        # One after the other, because each may move the cursor on from where the one before did.
+        async with self._finishing:
             for wait in _WAITS:
                 try:
-                    return await self._hearing.in_thread(work)
+                    return await self._loop.in_thread(work)
                 except (StorageError, UnavailableError):
                     await asyncio.sleep(wait)
-            return await self._hearing.in_thread(work)
+            return await self._loop.in_thread(work)
 
-    def _settle(self, prepared: GenerationPlan, heard: CallProgress, *, last: bool) -> list[tuple[int, Node]]:
-        """Write the end of a call; returns each node with its choice's number."""
-        said, outcome = heard.said(), None
-        if self._listener is not None:
-            said, outcome = self._listener.reply(heard, said), heard.outcome_of_turn()
-        call, begun = heard.call, prepared.begun
-        slot = min((call.slots[each.choice] for each in said), default=None)
-        # The first continuation is where one stands in the end, whichever call ended first.
-        moves = self._place.moves and slot is not None and (self._stood is None or slot < self._stood[0])
+    def _finish(self, plan: GenerationPlan, progress: CallProgress, *, last: bool) -> dict[int, Node]:
+        """Write the end of a call; returns its nodes by slot."""
+        continuations, observer = progress.continuations(), self._observer
+        if observer is None:
+            outcome, cursor = progress.outcome(continuations), plan.cursor
+        else:
+            continuations = observer.reply(progress, continuations)
+            outcome, cursor = progress.outcome_of_turn(), observer.cursor
+        call, started, moved = progress.call, plan.started, self._moved_to
+        slots = [call.slots[each.choice] for each in continuations]
+        # The cursor ends at the first continuation, whichever call ended first.
+        moves = self._place.moves and bool(slots) and (moved is None or min(slots) < moved[0])
         operation = FinishCall(
-            tree=prepared.tree_id,
+            tree=plan.tree_id,
             attempt=call.attempt,
             agent=call.agent.id,
-            sources=prepared.sources,
-            outcome=heard.outcome(said) if outcome is None else outcome,
-            said=said,
-            segments=heard.segments,
-            response=heard.response(),
+            sources=plan.sources,
+            outcome=outcome,
+            continuations=continuations,
+            segments=progress.segments,
+            response=progress.response(),
             manifest=call.manifest,
-            error=heard.told,
-            earlier=heard.earlier(),
-            lease=(begun.lease.run, begun.lease.token),
-            generation=begun.generation,
-            releases=last and not begun.is_borrowed,
-            spent=_spent(heard),
+            error=progress.why,
+            earlier=progress.earlier(),
+            lease=(started.lease.run, started.lease.token),
+            generation=started.generation,
+            releases=last and not started.is_borrowed,
+            spent=_spent(progress),
             moves=moves,
-            cursor=self._cursor(prepared),
+            cursor=cursor if moved is None else moved[1],
             idempotency_key=self._options.idempotency_key,
-            also_write=None if self._listener is None else self._listener.note,
+            also_write=None if observer is None else observer.note,
         )
         try:
-            settled = self._executor.perform(self._actor, operation)
+            nodes = self._caller.perform(operation)
         except (StorageError, UnavailableError):
             raise
         except Exception as error:
             self._end_without_nodes(operation, error)
             raise
-        if self._listener is None:
-            self._keep_thoughts(prepared.tree_id, heard)
-        if moves and slot is not None:
-            self._stood = slot, settled.nodes[0].id
-        return [(each.choice, node) for each, node in zip(said, settled.nodes, strict=True)]
+        if observer is None:
+            self._keep_thoughts(plan.tree_id, progress)
+        if moves:
+            self._moved_to = min(slots), nodes[0].id
+        return dict(zip(slots, nodes, strict=True))
 
     def _end_without_nodes(self, operation: FinishCall, error: Exception) -> None:
-        """The place is gone or another's, or something cannot be stored: nothing may be left running.
+        """The parent is gone or leased to another, or something cannot be stored: leave nothing running.
 
-        The answer is kept with its attempt; where even that cannot be stored, the call ends without it.
+        The answer is kept with its attempt; if even that cannot be stored, the call ends without it.
         """
         why = redact(error.message) if isinstance(error, WeftError) else _described(error)
-        kept = replace(operation, said=(), outcome=AttemptOutcome.FAILED, error=why)
+        kept = replace(operation, continuations=(), outcome=AttemptOutcome.FAILED, error=why)
         bare = replace(kept, response=None, earlier=(), also_write=None)
         for attempt in (kept, bare):
             try:
-                self._executor.perform(self._actor, attempt)
+                self._caller.perform(attempt)
             except (StorageError, UnavailableError):
                 raise
             except Exception as another:  # noqa: BLE001 - the last try is without all that may be wrong
@@ -349,119 +331,94 @@ class GenerationRun:
             else:
                 return
 
-    def _keep_thoughts(self, tree: str, heard: CallProgress) -> None:
-        thoughts = heard.thoughts()
+    def _keep_thoughts(self, tree: str, progress: CallProgress) -> None:
+        thoughts = progress.thoughts()
         if not thoughts:
             return
-        # The answer is written by now: whatever happens, it is not written again. The response has them anyway.
+        # The answer is written by now, and is not written again. The response has the thoughts anyway.
         with suppress(WeftError):
-            with self._executor.store.read() as session:
-                agent = Actor(agent=find_agent(session, heard.call.agent.id), caller=self._actor)
+            with self._caller.store.read() as session:
+                agent = Actor(agent=find_agent(session, progress.call.agent.id), caller=self._caller.actor)
             for thought in thoughts:
-                self._executor.perform(agent, KeepThought(tree=tree, text=thought))
-
-    def _cursor(self, prepared: GenerationPlan) -> str | None:
-        """Where whoever asked has to stand still, to be moved on."""
-        if self._stood is not None:
-            return self._stood[1]
-        return prepared.cursor if self._listener is None else self._listener.cursor
+                self._caller.executor.perform(agent, KeepThought(tree=tree, text=thought))
 
     async def _beat(self, heartbeat: Heartbeat) -> None:
-        """Show that this process is alive, for as long as it listens."""
+        """Show that this process is alive, for as long as it streams."""
         while not heartbeat.is_lost:
             await asyncio.sleep(heartbeat.every)
-            await self._hearing.in_thread(heartbeat.beat)
+            await self._loop.in_thread(heartbeat.beat)
 
     def _lose(self) -> None:
-        """Stop: another may extend this place by now."""
+        """Stop: another run may extend this place by now."""
         self._lost = ConflictError(
             "the lease on this place was lost while the answer came",
             hint="what came is kept; generate again, or go on from another node",
         )
         self.stop()
 
-    def _renew(self, prepared: GenerationPlan) -> bool:
-        """Keep the lease and the calls for longer; False if the lease is lost."""
-        return self._executor.store.write(partial(self._hold, prepared))
+    def _renew(self, plan: GenerationPlan) -> bool:
+        """Hold the lease and the calls for longer; False if the lease is lost."""
+        started, now = plan.started, self._caller.executor.clock()
 
-    def _hold(self, prepared: GenerationPlan, transaction: Transaction) -> bool:
-        begun, now = prepared.begun, self._executor.clock()
-        until = now + round(HOLD_SECONDS * MICROS)
-        if begun.is_borrowed:
-            # Its run renews it.
-            held = lease_at(transaction, begun.tree, begun.lease.position, now)
-            is_held = held is None or held.run == begun.lease.run
-        else:
-            is_held = renew_lease(transaction, transaction.tree_state(begun.tree), begun.lease, now, until)
-        if is_held:
-            hold_calls(transaction, begun.tree, [key for key, _ in begun.attempts], until)
-        return is_held
+        def work(transaction: Transaction) -> bool:
+            if started.is_borrowed:
+                # Its run renews it.
+                held = lease_at(transaction, started.tree, started.lease.position, now)
+                is_held = held is None or held.run == started.lease.run
+            else:
+                state = transaction.tree_state(started.tree)
+                is_held = renew_lease(transaction, state, started.lease, now, now + HELD)
+            if is_held:
+                hold_calls(transaction, started.tree, [key for key, _ in started.attempts], now + HELD)
+            return is_held
 
-    def keep_so_far(
-        self, prepared: GenerationPlan, heard: CallProgress, news: UnsavedOutput
-    ) -> Callable[[], None]:
-        """Write down what came since the last time; with the first of it, what was sent."""
-        piece, call = news.piece, heard.call
-        segments = heard.segments
-        if news.ordinal == 1 and segments is not None:
-            operation = SaveRequest(
-                tree=prepared.tree_id, attempt=call.attempt, segments=segments, piece=piece
-            )
-            return partial(self._executor.perform, self._actor, operation)
-        return partial(self._executor.store.write, partial(_put_piece, prepared.begun.tree, call.key, piece))
+        return self._caller.store.write(work)
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        return await self._hearing.in_thread(work)
-
-
-class _Flusher:
-    """Writes down what one call brings, while it brings it."""
-
-    def __init__(self, run: GenerationRun, prepared: GenerationPlan, heard: CallProgress) -> None:
-        self._run = run
-        self._prepared = prepared
-        self._heard = heard
-
-    async def run(self) -> None:
-        """Until it is cancelled: then the call has ended, and its end writes the rest."""
-        heard = self._heard
+    async def _save_output(self, plan: GenerationPlan, progress: CallProgress) -> None:
+        """Save what arrives, until cancelled: then the call has ended, and its end writes the rest."""
         while True:
-            await asyncio.sleep(FLUSH_SECONDS if heard.written else FLUSH_SECONDS / 5)
-            if not heard.has_news:
+            await asyncio.sleep(FLUSH_SECONDS if progress.written else FLUSH_SECONDS / 5)
+            if not progress.has_news:
                 continue
-            news = heard.take_news()
-            work = self._run.keep_so_far(self._prepared, heard, news)
+            output = progress.take_news()
             try:
-                await _to_its_end(self._run.in_thread(work))
+                await _to_its_end(self._loop.in_thread(partial(self._save, plan, progress, output)))
             except WeftError:
                 # A full disk, a lost server: the next piece has it all, or the end of the call.
-                heard.put_back(news)
+                progress.put_back(output)
             except Exception as error:  # noqa: BLE001 - the answer goes on and is written at its end
-                _log.failure("partial answer not saved", error, attempt=heard.call.attempt)
-                heard.put_back(news)
+                _log.failure("partial answer not saved", error, attempt=progress.call.attempt)
+                progress.put_back(output)
             else:
-                heard.written += 1
+                progress.written += 1
+
+    def _save(self, plan: GenerationPlan, progress: CallProgress, output: UnsavedOutput) -> None:
+        """Save what arrived since the last time; with the first of it, the request."""
+        call, segments, piece = progress.call, progress.segments, output.piece
+        if output.ordinal == 1 and segments is not None:
+            self._caller.perform(
+                SaveRequest(tree=plan.tree_id, attempt=call.attempt, segments=segments, piece=piece)
+            )
+        else:
+            self._caller.store.write(
+                lambda transaction: put_piece(transaction, plan.started.tree, call.key, piece)
+            )
 
 
 def _described(error: Exception) -> str:
     return redact(f"{type(error).__name__}: {error}")
 
 
-def _put_piece(tree: int, attempt: int, piece: PieceRow, transaction: Transaction) -> None:
-    put_piece(transaction, tree, attempt, piece)
-
-
-def _spent(heard: CallProgress) -> int | None:
-    """What the call came to; None where nobody counted, and then what was expected stands."""
-    prices, usage = heard.call.profile.prices, heard.answer.usage
+def _spent(progress: CallProgress) -> int | None:
+    """The price of the call; None where no usage was reported: then what was expected counts."""
+    prices, usage = progress.call.profile.prices, progress.answer.usage
     if prices is None or (usage.prompt is None and usage.completion is None):
-        last = heard.answer.recording.last
+        last = progress.answer.recording.last
         status = None if last is None else last.status
         return 0 if status is None or status >= _REFUSED else None
-    if not heard.is_counted:
-        # It was stopped or cut: what was told in the beginning counts no words that came afterwards.
-        came = max(usage.completion or 0, heard.tokens_said)
-        usage = replace(usage, completion=came)
+    if not progress.is_counted:
+        # It was stopped or cut: usage reported at the beginning does not count the text that came afterwards.
+        usage = replace(usage, completion=max(usage.completion or 0, progress.tokens_said))
     return micros_of(prices.cost(usage))
 
 
@@ -473,8 +430,3 @@ async def _to_its_end(work: Awaitable[None]) -> None:
     except asyncio.CancelledError:
         await asyncio.gather(task, return_exceptions=True)
         raise
-
-
-async def _ended(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

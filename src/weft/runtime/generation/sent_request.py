@@ -27,8 +27,8 @@ from weft.runtime.generation.assembly import (
     request_of,
 )
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.operations.executor import Executor
-from weft.runtime.operations.permissions import Actor
+from weft.runtime.generation.start_point import registry_of
+from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
@@ -71,105 +71,101 @@ class RequestCheck:
     why: str = ""
 
 
-def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) -> SentRequest:
-    evidence = Evidence(executor.store, actor)
-    value = Reader(executor.store, actor).node(tree, node)
+def load_sent_request(caller: Caller, tree: str, node: str) -> SentRequest:
+    evidence = Evidence(caller.store, caller.actor)
+    value = Reader.of(caller).node(tree, node)
     manifest, body = evidence.manifest(tree, node), evidence.request(tree, node)
     if manifest is None or body is None:
         raise NotFoundError(
             f"no request is kept for [{value.local_id}]",
             hint=Hint(HintKind.SEE_CONTEXT),
         )
-    told = cast("Mapping[str, Any]", orjson.loads(manifest))
+    asked = cast("Mapping[str, Any]", orjson.loads(manifest))
     return SentRequest(
         node=value,
         body=body,
         sha256=evidence.provenance(tree, node).request_sha256,
-        manifest=Manifest.from_stored(told),
-        generation=told.get("generation", {}),
+        manifest=Manifest.from_stored(asked),
+        generation=asked.get("generation", {}),
     )
 
 
-def check_sent_request(
-    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
-) -> RequestCheck:
-    """Rebuild the body byte for byte from what was kept; and, where nothing has changed, by assembling it anew."""
+def check_sent_request(caller: Caller, sent: SentRequest) -> RequestCheck:
+    """Rebuild the body byte for byte from its segments; and, where nothing has changed, assemble it again."""
     rebuilt = hashlib.sha256(sent.body).hexdigest()
-    again, why = _again(executor, actor, registry, sent)
+    again, why = _again(caller, sent)
     return RequestCheck(
         sha256=sent.sha256, rebuilt=rebuilt, is_whole=rebuilt == sent.sha256, again=again, why=why
     )
 
 
-def _again(
-    executor: Executor, actor: Actor, registry: ProviderRegistry, sent: SentRequest
-) -> tuple[Rebuilt, str]:
-    told = cast("Mapping[str, Any]", sent.generation)
-    if not told:
+def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
+    asked = cast("Mapping[str, Any]", sent.generation)
+    if not asked:
         return Rebuilt.UNKNOWN, "it is not known how it was asked for"
-    assembly = _ASSEMBLIES.get(told["assembly"])
-    if told["assembly"] == "loom-aware":
+    assembly = _ASSEMBLIES.get(asked["assembly"])
+    if asked["assembly"] == "loom-aware":
         return Rebuilt.UNKNOWN, "what a loom-aware agent is shown changes with time"
     if assembly is None:
         return Rebuilt.UNKNOWN, "it was assembled in a way of its own"
-    if told.get("tools"):
-        return Rebuilt.UNKNOWN, f"what tools gave ({', '.join(told['tools'])}) is not asked for again"
+    if asked.get("tools"):
+        return Rebuilt.UNKNOWN, f"what tools gave ({', '.join(asked['tools'])}) is not asked for again"
     if sent.manifest.facts.renderer != RENDERER:
         return (
             Rebuilt.UNKNOWN,
             f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}",
         )
     try:
-        request = _assemble(executor, actor, sent, told, assembly)
-        if neutral_hash(request) != told["request"]:
+        request = _assemble(caller, sent, asked, assembly)
+        if neutral_hash(request) != asked["request"]:
             return Rebuilt.DIFFERS, "what it was made of has changed since"
-        body = _composed(registry, told, request)
+        body = _composed(registry_of(caller.executor), asked, request)
     except UnavailableError as error:
         return Rebuilt.UNKNOWN, error.message
     except WeftError as error:
         return Rebuilt.DIFFERS, error.message
     if body == sent.body:
         return Rebuilt.SAME, ""
-    return Rebuilt.DIFFERS, "its words are the same, but the provider is told them in another form now"
+    return Rebuilt.DIFFERS, "its words are the same, but the provider is asked them in another form now"
 
 
-def _composed(registry: ProviderRegistry, told: Mapping[str, Any], request: Request) -> bytes:
+def _composed(registry: ProviderRegistry, asked: Mapping[str, Any], request: Request) -> bytes:
     """The body as the provider's own SDK would send it; nothing is sent."""
-    if "parameters" not in told:
+    if "parameters" not in asked:
         raise UnavailableError("its words are the same; how it was to be answered was not noted")
-    provider, _ = registry.model(told["model"])
-    asked = replace(request, parameters=parameters_from_wire(told["parameters"]))
-    return model_loop().submit(dry_run(provider, asked)).result().body
+    provider, _ = registry.model(asked["model"])
+    again = replace(request, parameters=parameters_from_wire(asked["parameters"]))
+    return model_loop().submit(dry_run(provider, again)).result().body
 
 
 def _assemble(
-    executor: Executor, actor: Actor, sent: SentRequest, told: Mapping[str, Any], assembly: RequestAssembler
+    caller: Caller, sent: SentRequest, asked: Mapping[str, Any], assembly: RequestAssembler
 ) -> Request:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
     options = GenerationOptions(
-        agents=(told["agent"],),
-        limit=told["limit"],
-        window=told["window"],
-        max_tokens=told["maxTokens"],
-        preferences=told["preferences"],
-        context=tuple(told["context"]),
-        instructions=tuple(told["instructions"]),
+        agents=(asked["agent"],),
+        limit=asked["limit"],
+        window=asked["window"],
+        max_tokens=asked["maxTokens"],
+        preferences=asked["preferences"],
+        context=tuple(asked["context"]),
+        instructions=tuple(asked["instructions"]),
     )
-    agent = Reader(executor.store, actor).agent(told["agent"])
+    agent = Reader.of(caller).agent(asked["agent"])
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if told["prefixCache"] else CacheKind.NONE, prefill=told["prefill"]
+        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE, prefill=asked["prefill"]
     )
-    ask = AssemblyInput(
-        executor=executor,
-        contexts=Contexts(executor.store, actor, executor.contents),
+    given = AssemblyInput(
+        caller=caller,
+        contexts=Contexts(caller.store, caller.actor, caller.executor.contents),
         tree=sent.node.tree_id,
-        node=told.get("parent", parent),
+        node=asked.get("parent", parent),
         agent=agent,
-        model=ModelName.parse(told["model"]).model,
+        model=ModelName.parse(asked["model"]).model,
         profile=profile,
         options=options,
     )
-    return request_of(ask, assembly(ask), parameters_for(agent, options), executor.store.blobs)
+    return request_of(given, assembly(given), parameters_for(agent, options))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
-from weft.providers.base import ProviderRegistry, installed_providers
+from weft.providers.base import ProviderRegistry
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import GenerationOptions, dollars_from
 from weft.runtime.generation.plan import Preflight, preflight
@@ -23,7 +23,7 @@ from weft.runtime.generation.sent_request import (
     load_sent_request,
 )
 from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, period_from
-from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPlace, model_agent
+from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPlace, model_agent, registry_of
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
@@ -107,14 +107,14 @@ class Generations(Generic[N]):
 
     @property
     def registry(self) -> ProviderRegistry:
-        return self.caller.executor.providers or installed_providers()
+        """The model providers of the grove; else all that are installed."""
+        return registry_of(self.caller.executor)
 
     def stream(
         self, tree: str, node: str | None, options: GenerationOptions, place: StartPlace | None = None
     ) -> Stream[N]:
         """Start, and return at once; the stream reports what happens, a refusal included."""
-        place = place or StartPlace(tree=tree, node=node)
-        run = GenerationRun(self.caller.executor, self.caller.actor, self.registry, place, options)
+        run = GenerationRun(self.caller, place or StartPlace(tree=tree, node=node), options)
         register_run(self.caller.store, run)
         run.start()
         return Stream(run, self.wrap)
@@ -126,17 +126,15 @@ class Generations(Generic[N]):
 
     def preflight(self, tree: str, node: str | None, options: GenerationOptions) -> Preflight:
         """Tokens, expected cached share and price, before anything is spent."""
-        return preflight(
-            self.caller.executor, self.caller.actor, self.registry, StartPlace(tree=tree, node=node), options
-        )
+        return preflight(self.caller, StartPlace(tree=tree, node=node), options)
 
     def sent(self, tree: str, node: str) -> SentRequest:
         """What the model saw that wrote a node."""
-        return load_sent_request(self.caller.executor, self.caller.actor, tree, node)
+        return load_sent_request(self.caller, tree, node)
 
     def check_sent(self, sent: SentRequest) -> RequestCheck:
         """Whether that is what was sent, to the byte, and whether it would be the same today."""
-        return check_sent_request(self.caller.executor, self.caller.actor, self.registry, sent)
+        return check_sent_request(self.caller, sent)
 
     @property
     def default_agent(self) -> str | None:
@@ -150,9 +148,9 @@ class Generations(Generic[N]):
             self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: None}))
             return None
         with self.caller.store.read() as session:
-            found, _ = model_agent(session, agent)
-        self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: found.id}))
-        return found
+            chosen, _ = model_agent(session, agent)
+        self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: chosen.id}))
+        return chosen
 
     @property
     def caps(self) -> list[Cap]:

@@ -17,16 +17,17 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
-from weft.store.model_calls import MICROS, Spent, spent_by
+from weft.store.model_calls import MICROS, spent_by
+from weft.store.rows import AgentRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject
 
 CAPS = "spendCaps"
-"""The key under which the grove's preferences hold them: `grove`, `tree:ULID` or `agent:ULID`."""
+"""The grove setting with the caps: `grove`, `tree:ULID` or `agent:ULID`."""
 _MOST_DOLLARS = 1_000_000_000
 _GUESS = 4_096
-"""Tokens of an answer of which nobody says how long it may be."""
+"""Tokens of an answer without a limit."""
 
 
 class SpendingPeriod(StrEnum):
@@ -55,12 +56,16 @@ class Spender:
     agent_id: str
     agent_name: str
 
+    @classmethod
+    def of(cls, tree: int, tree_id: str, agent: AgentRow) -> "Spender":
+        return cls(tree=tree, tree_id=tree_id, agent=agent.key, agent_id=agent.ulid, agent_name=agent.name)
+
 
 def caps_of(settings: Mapping[str, Any]) -> list[Cap]:
-    kept: Mapping[str, Mapping[str, Any]] = settings.get(CAPS, {})
+    caps: Mapping[str, Mapping[str, Any]] = settings.get(CAPS, {})
     return [
         Cap(whose=whose, period=SpendingPeriod(period), dollars=Decimal(str(dollars)))
-        for whose, periods in sorted(kept.items())
+        for whose, periods in sorted(caps.items())
         for period, dollars in sorted(periods.items())
     ]
 
@@ -69,25 +74,21 @@ def changed_caps(
     settings: Mapping[str, Any], whose: str, period: SpendingPeriod, dollars: Decimal | None
 ) -> JsonObject:
     """The caps with one set, or (None) taken away."""
-    kept: dict[str, dict[str, Any]] = {
-        name: dict(periods) for name, periods in settings.get(CAPS, {}).items()
-    }
-    mine = kept.setdefault(whose, {})
-    if dollars is None:
-        mine.pop(period.value, None)
-    else:
-        mine[period.value] = str(dollars)
-    return {name: periods for name, periods in kept.items() if periods}
+    caps: dict[str, Any] = dict(settings.get(CAPS, {}))
+    of_one = {name: amount for name, amount in caps.pop(whose, {}).items() if name != period.value}
+    if dollars is not None:
+        of_one[period.value] = str(dollars)
+    return {**caps, whose: of_one} if of_one else caps
 
 
 def caps_for(caps: list[Cap], spender: Spender) -> list[Cap]:
-    """Those that stand over a call."""
+    """The caps on a call."""
     theirs = {"grove", f"tree:{spender.tree_id}", f"agent:{spender.agent_id}"}
     return [cap for cap in caps if cap.whose in theirs]
 
 
 def is_paid(profile: ModelProfile) -> bool:
-    """Whether a call may cost something; a price that nobody knows may be any."""
+    """Whether a call may cost something; an unknown price may be any."""
     if profile.local:
         return False
     prices = profile.prices
@@ -102,7 +103,7 @@ def expected_micros(profile: ModelProfile, *, prompt: int, answer: int | None, n
     """What a call with so long a prompt may cost at most, with n answers as long as they may be.
 
     A cache may have forgotten what it is expected to hold, and writing to it may cost more than
-    reading anew: every token of the prompt counts at the dearest it can come to.
+    reading: every token of the prompt counts at its highest price.
     """
     prices: ModelPrices | None = profile.prices
     if profile.local or prices is None:
@@ -145,33 +146,27 @@ def _require_room_in(session: Session, cap: Cap, spender: Spender, *, now: int, 
     limit = micros_of(cap.dollars)
     if spent + more > limit or (not more and spent >= limit):
         raise LimitExceededError(
-            f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
+            f"this may cost ${_shown(more)}, and {_named(cap, spender)} has spent ${_shown(spent)} "
             f"of ${cap.dollars:f}{' today' if cap.period is SpendingPeriod.DAY else ''}",
             hint=Hint(HintKind.LOWER_TOKENS),
         )
 
 
 def _spent(session: Session, cap: Cap, spender: Spender, now: int) -> int:
-    if cap.whose == "grove":
-        found: Spent = spent_by(session, now)
-    elif cap.whose.startswith("tree:"):
-        found = spent_by(session, now, tree=spender.tree)
-    else:
-        found = spent_by(session, now, agent=spender.agent)
-    return found.today if cap.period is SpendingPeriod.DAY else found.total
+    of_tree, of_agent = cap.whose.startswith("tree:"), cap.whose.startswith("agent:")
+    spent = spent_by(
+        session, now, tree=spender.tree if of_tree else None, agent=spender.agent if of_agent else None
+    )
+    return spent.today if cap.period is SpendingPeriod.DAY else spent.total
 
 
-def _told(cap: Cap, spender: Spender) -> str:
-    if cap.whose == "grove":
-        return "the grove"
-    return "the tree" if cap.whose.startswith("tree:") else repr(spender.agent_name)
+def _named(cap: Cap, spender: Spender) -> str:
+    kind = cap.whose.partition(":")[0]
+    return repr(spender.agent_name) if kind == "agent" else f"the {kind}"
 
 
 def _shown(micros: int) -> str:
     return f"{Decimal(micros) / MICROS:.4f}"
-
-
-_GROVE = "grove"
 
 
 def period_from(given: object) -> SpendingPeriod:
@@ -216,8 +211,8 @@ class SetCap(Editing):
                 return f"tree:{ulid}"
             case "agent":
                 return f"agent:{transaction.agent(find_agent(transaction, reference)).ulid}"
-            case _ if self.whose == _GROVE:
-                return _GROVE
+            case _ if self.whose == "grove":
+                return "grove"
             case _:
                 raise _nobody(self.whose)
 

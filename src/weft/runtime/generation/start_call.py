@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
 from weft.errors import PermissionDeniedError
 from weft.provenance.fingerprints import attempt_fingerprint
+from weft.providers.base import ModelProfile, Provider, Request
+from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.coordination.leases import take_lease
 from weft.runtime.generation.spending import Spender, require_room
 from weft.runtime.operations.attempts import (
@@ -26,9 +28,9 @@ from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest
 from weft.store.leases import LeaseRow, lease_at
-from weft.store.model_calls import CallRow, add_expected
+from weft.store.model_calls import MICROS, CallRow, add_expected
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
-from weft.tree.agent import Permission
+from weft.tree.agent import Agent, Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonValue
@@ -43,6 +45,11 @@ class EndedCall:
     error: str | None = None
 
 
+HOLD_SECONDS = 30.0
+"""How long a call counts as under way without a sign of life."""
+HELD = round(HOLD_SECONDS * MICROS)
+
+
 class Generating(Editing):
     verb: ClassVar[str] = "generate"
     permission: ClassVar[Permission] = Permission.LOOM_GENERATE
@@ -55,36 +62,51 @@ def save_ended_call(
     row = new_attempt(scope, tree, agent=agent_key(scope, agent), parent=parent.key)
     save_manifest(scope.transaction, tree.key, row["key"], manifest)
     put_request(scope, tree, row, call.segments)
-    response = None
-    if call.response is not None:
-        digest = hashlib.sha256(call.response.body).digest()
-        response = add_response(scope, tree, Answer(call.response, digest, 0))["key"]
     outcome = AttemptOutcome.COMPLETE if call.error is None else AttemptOutcome.FAILED
-    update_attempt(
-        scope,
-        row,
-        response=response,
-        outcome=OUTCOMES.index(outcome),
-        error=call.error,
-        ended_at=scope.now,
-    )
-    note_attempt(scope, tree, row)
+    end_attempt(scope, tree, row, outcome, error=call.error, response=call.response)
     return row["ulid"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPlan:
-    """One request that is about to be made."""
+def end_attempt(
+    scope: Scope,
+    tree: TreeState,
+    row: dict[str, Any],
+    outcome: AttemptOutcome,
+    *,
+    error: str | None,
+    response: RawResponse | None,
+) -> None:
+    """Write down how a call ended; `response` is what came, where no node holds it."""
+    key = row["response"]
+    if response is not None:
+        digest = hashlib.sha256(response.body).digest()
+        key = add_response(scope, tree, Answer(response, digest, 0))["key"]
+    number = OUTCOMES.index(outcome)
+    update_attempt(scope, row, response=key, outcome=number, error=error, ended_at=scope.now)
+    note_attempt(scope, tree, row)
 
-    agent: str
-    """The agent's id."""
-    provider: str
-    model: str
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCall:
+    """One request, ready to be made."""
+
+    slots: tuple[int, ...]
+    """The continuation that each of its choices is."""
+    agent: Agent
+    provider: Provider
+    profile: ModelProfile
+    request: Request
     manifest: bytes
     expected: int = 0
     """Millionths of a dollar."""
     envelope: Callable[[str], Operation[object]] | None = None
     """Saves the request in layers under the attempt's id, in the same transaction."""
+    key: int = 0
+    attempt: str = ""
+
+    @property
+    def model(self) -> str:
+        return f"{self.provider.name}:{self.request.model}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,27 +130,24 @@ class StartCalls(Generating):
     tree: str
     parent: str
     sources: Sequence[Source]
-    calls: Sequence[CallPlan]
-    holder: str
-    held_for: int
-    """Microseconds."""
+    calls: Sequence[PlannedCall]
     idempotency_key: str | None = None
     chain: Sequence[str] = ()
     """Ids of the agents that led here, one through another."""
 
     def apply(self, scope: Scope) -> StartedCalls:
         tree = scope.open_tree(self.tree)
-        self._refuse_circles(scope)
+        self._refuse_circles()
         parent = source_row(scope, tree, self.parent, "generate from")
         for source in self.sources:
             source_row(scope, tree, source.node, "use")
         lease, is_borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
-        told: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
+        payload: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
         if self.chain:
-            told["chain"] = list(self.chain)
-        scope.record(tree, "attempt", told, {})
+            payload["chain"] = list(self.chain)
+        scope.record(tree, "attempt", payload, {})
         for call, (_, ulid) in zip(self.calls, begun, strict=True):
             if call.envelope is not None:
                 call.envelope(ulid).apply(scope)
@@ -140,13 +159,13 @@ class StartCalls(Generating):
             is_borrowed=is_borrowed,
         )
 
-    def _refuse_circles(self, scope: Scope) -> None:
-        """Nobody is asked who led here: an agent would invoke itself, directly or through others."""
+    def _refuse_circles(self) -> None:
+        """An agent that led here would invoke itself, directly or through others."""
         for call in self.calls:
-            if call.agent in self.chain:
-                name = scope.transaction.agent(agent_key(scope, call.agent)).name
+            if call.agent.id in self.chain:
                 raise PermissionDeniedError(
-                    f"{name!r} led here and cannot be invoked again", hint="let another agent continue"
+                    f"{call.agent.name!r} led here and cannot be invoked again",
+                    hint="let another agent continue",
                 )
 
     def _take(self, scope: Scope, tree: TreeState, parent: NodeRow) -> tuple[LeaseRow, bool]:
@@ -154,7 +173,7 @@ class StartCalls(Generating):
 
         A run that holds it already goes on holding it.
         """
-        run, until = scope.actor.run or scope.new_ulid(), scope.now + self.held_for
+        run, until = scope.actor.run or scope.new_ulid(), scope.now + HELD
         before = lease_at(scope.transaction, tree.key, parent.position, scope.now)
         wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
         lease = take_lease(scope.transaction, tree, wanted, scope.now)
@@ -165,7 +184,7 @@ class StartCalls(Generating):
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}
         for call in self.calls:
-            more[call.agent] = more.get(call.agent, 0) + call.expected
+            more[call.agent.id] = more.get(call.agent.id, 0) + call.expected
         if not any(more.values()):
             return
         # Under the grove's lock: two at once could each find room for one.
@@ -175,19 +194,17 @@ class StartCalls(Generating):
             if not mine:
                 continue
             row = scope.transaction.agent(agent_key(scope, agent))
-            spender = Spender(
-                tree=tree.key, tree_id=tree.ulid, agent=row.key, agent_id=row.ulid, agent_name=row.name
-            )
+            spender = Spender.of(tree.key, tree.ulid, row)
             require_room(scope.transaction, spender, now=scope.now, more=whole, mine=mine)
 
     def _begin(
-        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: CallPlan
+        self, scope: Scope, tree: TreeState, parent: NodeRow, lease: LeaseRow, call: PlannedCall
     ) -> tuple[int, str]:
         transaction = scope.transaction
         row = new_attempt(
             scope,
             tree,
-            agent=agent_key(scope, call.agent),
+            agent=agent_key(scope, call.agent.id),
             parent=parent.key,
             idempotency_key=self.idempotency_key,
         )
@@ -202,12 +219,12 @@ class StartCalls(Generating):
             key,
             scope.actor.agent,
             orjson.dumps(sources).decode(),
-            call.provider,
-            call.model,
+            call.provider.name,
+            call.request.model,
             lease.run,
             lease.token,
-            self.holder,
-            scope.now + self.held_for,
+            this_process(),
+            scope.now + HELD,
         )
         transaction.add(schema.calls, under_way._asdict())
         if call.expected:
@@ -219,5 +236,5 @@ class StartCalls(Generating):
                 moment=scope.now,
                 micros=call.expected,
             )
-        scope.add_fingerprint(attempt_fingerprint(row, call.agent, parent.ulid, None, manifest))
+        scope.add_fingerprint(attempt_fingerprint(row, call.agent.id, parent.ulid, None, manifest))
         return key, ulid

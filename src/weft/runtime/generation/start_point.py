@@ -1,4 +1,4 @@
-"""Where a generation starts, looked at with the rights that it needs."""
+"""Where a generation starts, and which agents answer: read with the rights that it needs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,11 +7,12 @@ from sqlalchemy import and_, select
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError
-from weft.providers.base import ModelName, ProviderRegistry
+from weft.providers.base import ModelName, ProviderRegistry, installed_providers
 from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.executor import Caller, Editing, Executor
 from weft.runtime.operations.node_values import agent_value
-from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
+from weft.runtime.operations.nodes import refuse_annotation
+from weft.runtime.operations.permissions import agent_row, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened, Reader
@@ -51,23 +52,26 @@ class StartPoint:
     typed: bool
     """Whether there is uncommitted text."""
     typed_here: bool
-    """And it stands at the end of just this path."""
-    dialogue: bool
+    """And it is at the end of just this path."""
+    mode: Mode
     cursor: str | None
-    """Where whoever asks stands; None: it has never moved from the root."""
+    """The caller's; None: it has never moved from the root."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartPointReader(Reader):
-    """Where generating starts, looked at with the rights that it needs."""
+    """Reads start points, with the rights that generating needs."""
 
-    def here(self, tree: str, node: str | None, now: int) -> StartPoint:
+    def here(self, tree: str, node: str | None, now: int, *, remarks: bool = False) -> StartPoint:
+        """The start point at a node, or at the cursor; `remarks`: an annotation of a document may be answered."""
         with self._tree(tree) as opened:
             session = opened.session
             require_permission(session, self.actor, Permission.LOOM_GENERATE, "generate")
             require_access(session, self.actor, MemberRole.EDITOR, opened.key)
             at = self._cursor_row(opened)
             row = at if node is None else self._row(opened, node)
+            if not remarks or opened.mode is Mode.DIALOGUE:
+                refuse_annotation(row)
             held = lease_at(session, opened.key, row.position, now)
             if held is not None and held.run != self.actor.run:
                 who = agent_row(session, held.agent).name
@@ -82,7 +86,7 @@ class StartPointReader(Reader):
                 node_id=row.ulid,
                 typed=typed,
                 typed_here=typed and at.position == row.position,
-                dialogue=opened.mode is Mode.DIALOGUE,
+                mode=opened.mode,
                 cursor=self._cursor_id(opened),
             )
 
@@ -97,7 +101,7 @@ class StartPointReader(Reader):
 
 
 DEFAULT_AGENT = "defaultAgent"
-"""The key under which the grove's preferences hold the id of who answers by default."""
+"""The grove setting with the id of the default agent."""
 EMBEDDED = "local:smollm2"
 _EMBEDDED_AGENT = AddAgent(
     name="smollm2",
@@ -108,21 +112,32 @@ _EMBEDDED_AGENT = AddAgent(
 _agents = schema.agents
 
 
-def choose_agents(
-    executor: Executor, actor: Actor, registry: ProviderRegistry, named: tuple[str, ...]
-) -> list[tuple[Agent, int]]:
-    """Those named; else the grove's default; else the model agent that came last; else the embedded model.
+def registry_of(executor: Executor) -> ProviderRegistry:
+    """The providers of a grove; else all that are installed."""
+    return executor.providers or installed_providers()
 
-    The last is added as an agent when it is first needed, so that a new grove answers at once. Each
-    comes with its key.
+
+def choose_agents(caller: Caller, named: tuple[str, ...]) -> list[tuple[Agent, int]]:
+    """The agents named, with their keys; else the default one of the grove.
+
+    The default is the one that was chosen, else the newest model agent that can be asked, else the
+    embedded model, which is added as an agent when it is first needed: a new grove answers at once.
     """
-    with executor.store.read() as session:
-        if named:
-            return _each_once([model_agent(session, reference) for reference in named])
-        found = _default(session, registry)
-        if found is not None:
-            return [found]
-    return [executor.perform(actor, _ShareEmbedded(registry=registry))]
+    registry = registry_of(caller.executor)
+    with caller.store.read() as session:
+        agents = [model_agent(session, reference) for reference in named]
+        default = None if agents else _default(session, registry)
+    if default is not None:
+        return [default]
+    keys: set[int] = set()
+    for agent, key in agents:
+        if key in keys:
+            # By its name and by its id.
+            raise InvalidInputError(
+                f"agent {agent.name!r} is named twice", hint="name each once; n says how often it answers"
+            )
+        keys.add(key)
+    return agents or [caller.perform(_ShareEmbedded(registry=registry))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,18 +158,6 @@ class _ShareEmbedded(Editing):
         return agent, find_agent(scope.transaction, agent.id)
 
 
-def _each_once(found: list[tuple[Agent, int]]) -> list[tuple[Agent, int]]:
-    """One agent may be named by its name and by its id."""
-    seen: set[int] = set()
-    for agent, key in found:
-        if key in seen:
-            raise InvalidInputError(
-                f"agent {agent.name!r} is named twice", hint="name each once; n says how often it answers"
-            )
-        seen.add(key)
-    return found
-
-
 def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     """An agent that can be asked, and its key."""
     key = find_agent(session, reference)
@@ -166,8 +169,8 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     return agent, key
 
 
-def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
-    kept = load_settings(session).get(DEFAULT_AGENT)
+def model_agents(session: Session) -> list[tuple[Agent, int]]:
+    """All agents that are models and not archived, with their keys; the newest first."""
     rows = session.execute(
         select(_agents)
         .where(
@@ -177,15 +180,23 @@ def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] 
         )
         .order_by(_agents.c.key.desc())
     )
-    agents = [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
-    for each in agents:
-        if each[0].id == kept:
-            return each
+    return [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+
+
+def chosen_agent(session: Session, agents: list[tuple[Agent, int]]) -> tuple[Agent, int] | None:
+    """The one of these that was chosen as the grove's default, if any."""
+    chosen = load_settings(session).get(DEFAULT_AGENT)
+    return next((each for each in agents if each[0].id == chosen), None)
+
+
+def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
+    agents = model_agents(session)
     usable = set(registry.names)
-    return next((each for each in agents if _is_usable(each[0], usable)), None)
+    chosen = chosen_agent(session, agents)
+    return chosen or next((each for each in agents if _is_usable(each[0], usable)), None)
 
 
 def _is_usable(agent: Agent, providers: set[str]) -> bool:
-    """Whether there is somebody to ask: agents that came with an import may be of elsewhere."""
+    """Whether its model can be asked here: agents of an import may have models of another machine."""
     name = ModelName.parse(agent.model_ref or "")
     return name.provider in providers and (name.provider != "local" or str(name) == EMBEDDED)

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from types import TracebackType
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 from weft.errors import WeftError
@@ -35,7 +34,7 @@ class StreamSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """Everything is checked and written down; the models are asked now."""
+    """Everything is checked and written down; the requests are sent now."""
 
     tree_id: str
     parent_id: str
@@ -46,7 +45,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class TextChunk:
-    """Some more words."""
+    """More text."""
 
     slot: int
     text: str
@@ -55,7 +54,7 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingChunk:
-    """Some more thinking."""
+    """More thinking."""
 
     slot: int
     text: str
@@ -197,7 +196,7 @@ class EventStream(ABC, Generic[E, R]):
     def __init__(self, under_way: _UnderWay[E]) -> None:
         self._under_way = under_way
         self._over = False
-        # Whoever drops it without a word does not listen any more either.
+        # A stream that is dropped stops too.
         weakref.finalize(self, under_way.stop).atexit = False
 
     @abstractmethod
@@ -227,12 +226,7 @@ class EventStream(ABC, Generic[E, R]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if not self._over:
             self.stop()
             with contextlib.suppress(WeftError):
@@ -242,12 +236,7 @@ class EventStream(ABC, Generic[E, R]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         if not self._over:
             self.stop()
             with contextlib.suppress(WeftError):
@@ -259,7 +248,7 @@ class EventStream(ABC, Generic[E, R]):
             try:
                 event = self._under_way.channel.get()
             except BaseException as error:
-                # Somebody who is interrupted while waiting may go on waiting.
+                # A reader that is interrupted may go on waiting.
                 self._over = not isinstance(error, KeyboardInterrupt)
                 raise
             if event is None:

@@ -39,6 +39,15 @@ def source_row(scope: Scope, tree: TreeState, reference: str, verb: str) -> Node
         raise
 
 
+def refuse_annotation(parent: NodeRow) -> None:
+    """An annotation hangs beside the conversation, and nothing continues from it."""
+    if EDGE_TYPES[parent.edge_type] is EdgeType.ANNOTATION:
+        raise InvalidInputError(
+            f"[{parent.local_id}] is an annotation: conversations do not continue from it",
+            hint="annotate it, or continue from the node it is on",
+        )
+
+
 def extra_sources(
     scope: Scope, tree: TreeState, sources: Sequence[Source]
 ) -> list[tuple[NodeRow, SourceRole]]:
@@ -72,11 +81,7 @@ class Append(Editing, verb="append"):
                 )
         else:
             parent = named
-        if EDGE_TYPES[parent.edge_type] is EdgeType.ANNOTATION:
-            raise InvalidInputError(
-                f"[{parent.local_id}] is an annotation: conversations do not continue from it",
-                hint="annotate it, or continue from the node it is on",
-            )
+        refuse_annotation(parent)
         extra = extra_sources(scope, tree, self.sources)
         author = self._author(scope)
         self._check_role(scope.agent if author is None else scope.transaction.agent(author))

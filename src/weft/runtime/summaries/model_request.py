@@ -26,7 +26,6 @@ from weft.providers.base import (
     Provider,
     ProviderRegistry,
     Request,
-    installed_providers,
 )
 from weft.providers.events import ModelAnswer, WireExchange
 from weft.providers.keys import VARIABLES, Keys
@@ -43,7 +42,7 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import EndedCall
-from weft.runtime.generation.start_point import EMBEDDED
+from weft.runtime.generation.start_point import EMBEDDED, registry_of
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema
@@ -58,16 +57,12 @@ from weft.tree.snippet import extract
 TOKENS = 50
 """Of a summary, whatever the model."""
 LONGEST = 500
-"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was told."""
+"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was why."""
 _UNFIT = frozenset({"Cc", "Cs"})
 """Controls, and halves of characters: no database would keep all of them."""
 _CHARACTERS_PER_TOKEN = 3
 _TIMEOUT = 60.0
 _AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
-
-
-def registry_of(executor: Executor) -> ProviderRegistry:
-    return executor.providers or installed_providers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,20 +197,19 @@ class _Asking:
                 status_code=exchange.status,
                 usage=self.answer.usage if error is None else Usage(),
             )
-        told = None if error is None else error_text(error)
-        return EndedCall(segments=exchange.sent.segments, response=response, error=told)
+        why = None if error is None else error_text(error)
+        return EndedCall(segments=exchange.sent.segments, response=response, error=why)
 
 
 def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
     """Who it is for. A document belongs to no tree, and so no tree's cap stands over it."""
     trees = schema.trees
     tree_id = transaction.execute(select(trees.c.ulid).where(trees.c.key == tree)).scalar()
-    row = transaction.agent(agent)
-    return Spender(tree=tree, tree_id=tree_id or "", agent=agent, agent_id=row.ulid, agent_name=row.name)
+    return Spender.of(tree, tree_id or "", transaction.agent(agent))
 
 
 def clean_summary(said: str) -> str:
-    """What a model said, on one line that can be kept: models are told how long, and some go on."""
+    """What a model said, on one line that can be kept: models are why how long, and some go on."""
     shown = "".join(each for each in said[: 4 * LONGEST] if each.isspace() or category(each) not in _UNFIT)
     line = " ".join(shown.split())
     if len(line) <= LONGEST:

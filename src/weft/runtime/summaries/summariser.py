@@ -12,15 +12,16 @@ from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome,
 from weft.context.tokens import DEFAULT
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.generation.start_call import EndedCall, save_ended_call
+from weft.runtime.generation.start_point import registry_of
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
-from weft.runtime.summaries.model_request import SummaryResult, registry_of, request_summary, summary_models
+from weft.runtime.summaries.model_request import SummaryResult, request_summary, summary_models
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_document, find_tree
-from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
+from weft.store.rows import EDGE_TYPES
 from weft.store.tree_queries import node_rows
 from weft.tree.content import check_text, plain_text
 from weft.tree.edge import EdgeType
@@ -28,27 +29,59 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.progress import Progress, silent
 from weft.tree.snippet import EXTRACT, extract, is_extract
-from weft.tree.tree import Path
 
+NODE = """\
+Given this conversation context:
+---
+Tree: {title}
+Previous: {previous}
+---
+
+Summarize the following message in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Message: {content}"""
+
+TREE = """\
+This is a branching conversation tree. The user describes it as:
+"{description}"
+
+Key node summaries from the main path:
+{node_summaries}
+
+Branch points explored: {branch_count}
+
+Summarize this tree's purpose and main themes in 2 sentences."""
+
+DOCUMENT = """\
+Summarize the following document in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Document: {content}"""
+
+START = "(start)"
+"""What comes before a root."""
+_LIMIT = 2_000
+"""Characters of a summary that is saved."""
 _SHORT = 50
 """Tokens below which a node says too little without its grandparent."""
 _PATH_HEAD, _PATH_TAIL = 10, 30
 """How many nodes of a long path a tree's summary is made from, at its beginning and at its end."""
 _BRANCH_POINTS = 20
 _SLOT = 4_000
-"""Characters of a node that stands in another's prompt."""
+"""Characters of a node in the prompt of another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summariser:
-    """Makes and keeps summaries, for whoever acts."""
+    """Makes and keeps summaries, as one actor."""
 
     executor: Executor
     actor: Actor
     unattended: bool = False
     last_try: bool = True
     is_stopped: Callable[[], bool] = lambda: False
-    """Whether whoever runs this is about to end: no more is made than what is under way."""
+    """Whether the process is about to end: no new summary is begun."""
 
     @property
     def _read(self) -> Reader:
@@ -62,14 +95,14 @@ class Summariser:
         text = plain_text(value.content)
         if not text.strip():
             return ""
-        whole = self._read.tree(tree)
         near = self._read.path(tree, node, tail=3).nodes
         before = near[:-1] if DEFAULT.of_text(text) < _SHORT else near[-2:-1]
-        prompt = node_prompt(title=whole.title, previous=[_said(each) for each in before], content=text)
+        previous = "\n".join(filter(None, map(_said, before))) or START
+        prompt = NODE.format(title=self._read.tree(tree).title, previous=previous, content=text)
         made = self._ask(prompt, text, tree)
         self.executor.perform(
             self.actor,
-            SummariseNode(
+            SaveSummary(
                 tree=value.tree_id,
                 node=value.id,
                 summary=made.text,
@@ -89,11 +122,15 @@ class Summariser:
         nodes = list({node.id: node for node in (*path, *points)}.values())
         shown = self._summarised(value.id, nodes, progress)
         listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
-        prompt = tree_prompt(description=value.description, summaries=listed, branches=branches)
+        prompt = TREE.format(
+            description=value.description,
+            node_summaries="\n".join(listed) or START,
+            branch_count=branches,
+        )
         made = self._ask(prompt, listed[0] if listed else value.title, value.id)
         self.executor.perform(
             self.actor,
-            SummariseTree(
+            SaveSummary(
                 tree=value.id,
                 summary=made.text,
                 calls=made.calls,
@@ -103,37 +140,34 @@ class Summariser:
         return made.text
 
     def _summarised(self, tree: str, nodes: Sequence[Node], progress: Progress) -> list[Node]:
-        """The nodes with their summaries; those that are missing are made and kept.
+        """The nodes with their summaries; missing ones are made and kept.
 
-        Once no model answers, the rest is made do with its first sentences, which are not kept: asking
-        for each of them would take long, and a model that comes back makes better ones.
+        Once no model answers, the others count with their first sentences, which are not kept: asking
+        for each would take long, and a model that is back makes better ones.
         """
         with self.executor.store.read() as session:
             has_model = bool(summary_models(load_settings(session), registry_of(self.executor)))
-        found: list[Node] = []
-        unheard = False
+        summarised: list[Node] = []
+        is_silent = False
         for number, node in enumerate(nodes):
             progress(number, len(nodes) + 1)
-            if node.summary is None and not unheard and not self.is_stopped():
-                made = self.node(tree, node.id)
-                unheard = has_model and is_extract(made)
-                found.append(replace(node, summary=made or None))
-            else:
-                found.append(node)
-        return found
+            if node.summary is None and not is_silent and not self.is_stopped():
+                summary = self.node(tree, node.id)
+                is_silent = has_model and is_extract(summary)
+                node = replace(node, summary=summary or None)  # noqa: PLW2901 - the same node, with a summary
+            summarised.append(node)
+        return summarised
 
     def _path(self, tree: str) -> list[Node]:
-        head: Path = self._read.path(tree, head=_PATH_HEAD)
-        tail: Path = self._read.path(tree, tail=_PATH_TAIL)
-        found = {node.id: node for node in (*head.nodes, *tail.nodes)}
-        return list(found.values())
+        head, tail = self._read.path(tree, head=_PATH_HEAD), self._read.path(tree, tail=_PATH_TAIL)
+        return list({node.id: node for node in (*head.nodes, *tail.nodes)}.values())
 
     def _branch_points(self, tree: str) -> tuple[int, list[Node]]:
         """How many there are, and the latest of them."""
         nodes = schema.nodes
         with self.executor.store.read() as session:
             key = find_tree(session, tree)
-            positions = session.execute(
+            parents = session.execute(
                 select(nodes.c.parent)
                 .where(
                     nodes.c.tree == key,
@@ -146,9 +180,9 @@ class Summariser:
                 .having(func.count(nodes.c.position.distinct()) > 1)
                 .order_by(nodes.c.parent)
             ).scalars()
-            found = positions.all()
-            latest = node_rows(session, key, found[-_BRANCH_POINTS:])
-        return len(found), [self._read.node(tree, row.ulid) for row in latest.values()]
+            points = parents.all()
+            latest = node_rows(session, key, points[-_BRANCH_POINTS:])
+        return len(points), [self._read.node(tree, row.ulid) for row in latest.values()]
 
     def document(self, document: str, *, anew: bool = False) -> str:
         value = self._read.document(document)
@@ -157,8 +191,8 @@ class Summariser:
         if not value.content.strip():
             return ""
         # Calls are kept with a tree, and a document belongs to none.
-        summary = self._ask(document_prompt(value.content), value.content, None).text
-        self.executor.perform(self.actor, SummariseDocument(document=value.id, summary=summary))
+        summary = self._ask(DOCUMENT.format(content=value.content), value.content, None).text
+        self.executor.perform(self.actor, SaveSummary(document=value.id, summary=summary))
         return summary
 
     def _ask(self, prompt: str, text: str, tree: str | None) -> SummaryResult:
@@ -176,7 +210,7 @@ class Summariser:
 
 
 def _said(node: Node) -> str:
-    """A node as it stands in another's prompt: its summary, else its words."""
+    """A node in the prompt of another: its summary, else its text."""
     return (node.summary or plain_text(node.content)[:_SLOT]).removeprefix(EXTRACT)
 
 
@@ -204,121 +238,43 @@ def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
     return orjson.dumps(Manifest(facts, [run]).stored(), option=orjson.OPT_SORT_KEYS)
 
 
-NODE = """\
-Given this conversation context:
----
-Tree: {title}
-Previous: {previous}
----
-
-Summarize the following message in ONE sentence (max 30 words).
-Capture the key point, action, or decision. Be specific, not generic.
-
-Message: {content}"""
-
-TREE = """\
-This is a branching conversation tree. The user describes it as:
-"{description}"
-
-Key node summaries from the main path:
-{node_summaries}
-
-Branch points explored: {branch_count}
-
-Summarize this tree's purpose and main themes in 2 sentences."""
-
-_DOCUMENT = """\
-Summarize the following document in ONE sentence (max 30 words).
-Capture the key point, action, or decision. Be specific, not generic.
-
-Document: {content}"""
-
-START = "(start)"
-"""What stands before a root."""
-
-
-def node_prompt(*, title: str, previous: Sequence[str], content: str) -> str:
-    """`previous` is the parent's summary or words, after the grandparent's where that is due."""
-    before = "\n".join(each for each in previous if each) or START
-    return NODE.format(title=title, previous=before, content=content)
-
-
-def tree_prompt(*, description: str, summaries: Sequence[str], branches: int) -> str:
-    return TREE.format(
-        description=description, node_summaries="\n".join(summaries) or START, branch_count=branches
-    )
-
-
-def document_prompt(content: str) -> str:
-    return _DOCUMENT.format(content=content)
-
-
-_LIMIT = 2_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummariseNode(Editing):
-    """Keep a node's summary; identity and hash stay."""
+class SaveSummary(Editing):
+    """Keep the summary of a document, of a tree, or of a node of a tree. Hashes stay; undo passes over it."""
 
     verb: ClassVar[str] = "summarise"
-    tree: str
-    node: str
     summary: str
+    document: str | None = None
+    tree: str = ""
+    node: str | None = None
     calls: Sequence[EndedCall] = ()
-    """What models were asked for it."""
+    """The model calls that were made for it: each leaves its evidence."""
     manifest: bytes = b"{}"
-    """And what they were shown."""
+    """What the models were shown."""
 
     def apply(self, scope: Scope) -> None:
-        tree = scope.open_tree(self.tree, archived=True)
-        row = scope.node(tree, self.node)
-        texts = schema.texts
-        kept = check_text(self.summary, what="summary", limit=_LIMIT)
-        here = texts.c.tree == tree.key, texts.c.node == row.key
-        scope.transaction.execute(update(texts).where(*here).values(summary=kept))
-        scope.add_fingerprint(summary_fingerprint(row.ulid, kept))
-        scope.record(tree, self.verb, {"node": row.ulid, **_kept(scope, tree, row, self)}, {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummariseTree(Editing):
-    verb: ClassVar[str] = "summarise"
-    tree: str
-    summary: str
-    calls: Sequence[EndedCall] = ()
-    manifest: bytes = b"{}"
-
-    def apply(self, scope: Scope) -> None:
-        tree = scope.open_tree(self.tree, archived=True)
-        trees = schema.trees
-        kept = check_text(self.summary, what="summary", limit=_LIMIT)
-        scope.transaction.execute(update(trees).where(trees.c.key == tree.key).values(summary=kept))
-        scope.add_fingerprint(summary_fingerprint(tree.ulid, kept))
-        root = scope.transaction.node(tree.key, tree.root)
-        scope.record(tree, self.verb, {"tree": tree.ulid, **_kept(scope, tree, root, self)}, {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummariseDocument(Editing):
-    verb: ClassVar[str] = "summarise"
-    document: str
-    summary: str
-
-    def apply(self, scope: Scope) -> None:
-        scope.open_grove()
-        documents = schema.documents
-        key = find_document(scope.transaction, self.document)
-        kept = check_text(self.summary, what="summary", limit=_LIMIT)
-        ulid = scope.transaction.execute(select(documents.c.ulid).where(documents.c.key == key)).scalar_one()
-        scope.transaction.execute(update(documents).where(documents.c.key == key).values(summary=kept))
-        scope.add_fingerprint(summary_fingerprint(ulid, kept))
-        scope.record(None, self.verb, {"document": ulid}, {})
-
-
-def _kept(scope: Scope, tree: TreeState, row: NodeRow, made: SummariseNode | SummariseTree) -> JsonObject:
-    """Every call of a model leaves its evidence, a summary's too."""
-    agent = scope.transaction.agent(scope.actor.agent).ulid
-    attempts: list[JsonValue] = [
-        save_ended_call(scope, tree, row, agent, call, manifest=made.manifest) for call in made.calls
-    ]
-    return {"attempts": attempts} if attempts else {}
+        transaction = scope.transaction
+        summary = check_text(self.summary, what="summary", limit=_LIMIT)
+        if self.document is not None:
+            scope.open_grove()
+            tree, table = None, schema.documents
+            here = [table.c.key == find_document(transaction, self.document)]
+            ulid = transaction.execute(select(table.c.ulid).where(*here)).scalar_one()
+            payload: JsonObject = {"document": ulid}
+        else:
+            tree = scope.open_tree(self.tree, archived=True)
+            row = transaction.node(tree.key, tree.root) if self.node is None else scope.node(tree, self.node)
+            if self.node is None:
+                table, ulid, payload = schema.trees, tree.ulid, {"tree": tree.ulid}
+                here = [table.c.key == tree.key]
+            else:
+                table, ulid, payload = schema.texts, row.ulid, {"node": row.ulid}
+                here = [table.c.tree == tree.key, table.c.node == row.key]
+            agent = transaction.agent(scope.actor.agent).ulid
+            calls: list[JsonValue] = [
+                save_ended_call(scope, tree, row, agent, call, manifest=self.manifest) for call in self.calls
+            ]
+            payload |= {"attempts": calls} if calls else {}
+        transaction.execute(update(table).where(*here).values(summary=summary))
+        scope.add_fingerprint(summary_fingerprint(ulid, summary))
+        scope.record(tree, self.verb, payload, {})

@@ -41,11 +41,9 @@ def run_memory_command(context: CommandContext, action: v.MemoryAction) -> Comma
         case v.PinCommand(target):
             label, body, shown = _pinned(context, target)
             _, is_new = context.perform(KeepPin(tree=tree, label=label, body=body))
-            return (
-                CommandOutcome(text=reply.pinned(shown))
-                if is_new
-                else unchanged(f"{shown} is pinned already")
-            )
+            if not is_new:
+                return unchanged(f"{shown} is pinned already")
+            return CommandOutcome(text=reply.pinned(shown))
         case v.StashCommand(label, what):
             text, source = _stashed(context, what)
             context.caller.perform(KeepStash(tree=tree, label=label, text=text, source=source))
@@ -76,8 +74,8 @@ def _pinned(
             result = context.session.result(number)
             if result is None:
                 raise no_result(number)
-            kept: JsonObject = {"result": number, "command": result.command, "text": result.text}
-            return f"result:{number}", kept, f"result:{number}"
+            body: JsonObject = {"result": number, "command": result.command, "text": result.text}
+            return f"result:{number}", body, f"result:{number}"
         case _:
             assert_never(target)
 
@@ -87,9 +85,9 @@ def _pinned_document(
 ) -> tuple[str, JsonObject, str]:
     """Who may not read it pins its name: the block says no more of it."""
     if Permission.DOC_READ in context.session.permissions:
-        found = context.document(reference)
-        name, title = found.id, found.title
-        slug = None if section is None else section_of(found.content, section).slug
+        document = context.document(reference)
+        name, title = document.id, document.title
+        slug = None if section is None else section_of(document.content, section).slug
     else:
         name, title = context.document_named(reference)
         slug = None if section is None else slug_of(section)
@@ -113,9 +111,8 @@ def _drop(
             label, shown = f"node:{name}", f"[{name}]"
         case v.DocumentTarget(title, section):
             shown = _document(title, section)
-            label = (
-                AgentMemory(context.see.store, context.see.actor).document_pin(tree, title, section) or shown
-            )
+            memory = AgentMemory(context.see.store, context.see.actor)
+            label = memory.document_pin(tree, title, section) or shown
         case _:
             assert_never(target)
     context.caller.perform(Unpin(tree=tree, label=label, shown=shown))

@@ -15,7 +15,7 @@ from weft.runtime.collaboration.commands.reference_commands import joined_with
 from weft.runtime.contexts.items import AttachAll, attach_all, item_of
 from weft.runtime.contexts.linked_documents import names_hint
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import StartPlace, model_agent
+from weft.runtime.generation.start_point import StartPlace, model_agent, registry_of
 from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -56,7 +56,9 @@ def run_node_command(context: CommandContext, action: v.NodeAction) -> CommandOu
             first, second = context.caller.perform(Split(tree=tree, node=old.ulid, at=at))
             return _made(reply.split(old.local_id, first.local_id, second.local_id), first, second)
         case v.JoinCommand(reference):
-            return _join(context, reference)
+            first = context.row(reference)
+            made = context.caller.perform(Join(tree=tree, node=first.ulid))
+            return _made(reply.joined(made.local_id, first.local_id, joined_with(context)), made)
         case v.AttachCommand(reference, item):
             return _attach(context, reference, item)
         case v.ContinueCommand():
@@ -80,25 +82,19 @@ def _respond(context: CommandContext, action: v.RespondCommand) -> CommandOutcom
     return _made(reply.responded(made.local_id, to.local_id), made)
 
 
-def _join(context: CommandContext, reference: str) -> CommandOutcome:
-    first = context.row(reference)
-    made = context.caller.perform(Join(tree=context.tree, node=first.ulid))
-    return _made(reply.joined(made.local_id, first.local_id, joined_with(context)), made)
-
-
 def _attach(context: CommandContext, reference: str, item: str) -> CommandOutcome:
     to, text = context.row(reference), item.strip()
     kind, _, title = text.partition(":")
     if kind in {"doc", "document"}:
-        found = context.document(title.strip().strip('"“”'))
-        attach_all(context.caller, context.tree, to.ulid, [f"doc:{found.id}"])
-        shown = reply.called("doc", found.title)
+        document = context.document(title.strip().strip('"“”'))
+        attach_all(context.caller, context.tree, to.ulid, [f"doc:{document.id}"])
+        shown = reply.called("doc", document.title)
     elif text.startswith("[") and text.endswith("]"):
         # A node of this tree is nothing that would have to be read elsewhere.
-        said = context.node(text)
-        items = [item_of(node_item(said.local_id, said.text))]
+        node = context.node(text)
+        items = [item_of(node_item(node.local_id, node.text))]
         context.caller.perform(AttachAll(tree=context.tree, node=to.ulid, items=items))
-        shown = f"[{said.local_id}]"
+        shown = f"[{node.local_id}]"
     else:
         shown = reply.quoted(item)
         if not attach_all(context.caller, context.tree, to.ulid, [text]):
@@ -129,8 +125,8 @@ def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutc
             stream.stop()
         try:
             for event in stream:
-                if session.heard is not None:
-                    session.heard(event)
+                if session.on_event is not None:
+                    session.on_event(event)
             made = stream.result()
         finally:
             session.stream = None
@@ -139,8 +135,9 @@ def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutc
     lines += [
         f"  {line}" for each in made.failures for line in reply.failed(session.in_words(each)).split("\n")
     ]
-    count = f"{len(names)} {'result' if len(names) == 1 else 'results'}"
-    return CommandOutcome(text="\n".join(lines), detail=count, nodes=tuple(names))
+    return CommandOutcome(
+        text="\n".join(lines), detail=reply.counted(len(names), "result"), nodes=tuple(names)
+    )
 
 
 def _subject(context: CommandContext, named: str | None) -> Agent:
@@ -148,23 +145,24 @@ def _subject(context: CommandContext, named: str | None) -> Agent:
         return _anybody(context)
     try:
         with context.see.store.read() as session:
-            found, _ = model_agent(session, named)
+            agent, _ = model_agent(session, named)
     except NotFoundError as error:
         names = [agent.name for agent in _others(context)]
         raise NotFoundError(error.message, hint=names_hint(names, _NO_AGENT)) from None
-    if found.id in context.session.chain:
-        raise not_itself(found.name, is_self=found.id == context.session.agent.id)
-    return found
-
-
-def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
-    why = "you cannot invoke yourself" if is_self else f"{name!r} led here and cannot be invoked again"
-    return PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
+    if agent.id in context.session.chain:
+        is_self = agent.id == context.session.agent.id
+        why = (
+            "you cannot invoke yourself"
+            if is_self
+            else f"{agent.name!r} led here and cannot be invoked again"
+        )
+        raise PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
+    return agent
 
 
 def _others(context: CommandContext) -> list[Agent]:
-    """Who may be asked, the last to come first."""
-    usable = set(context.session.generations.registry.names)
+    """The agents that may be asked, the newest first."""
+    usable = set(registry_of(context.session.executor).names)
     return [
         agent
         for agent in context.read.agents()[::-1]
@@ -175,7 +173,7 @@ def _others(context: CommandContext) -> list[Agent]:
 
 
 def _anybody(context: CommandContext) -> Agent:
-    """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
+    """The grove's default, else the newest model agent, of those that may be asked: subjects first."""
     chosen = context.session.generations.default_agent
     others = _others(context)
     if not others:
@@ -185,12 +183,12 @@ def _anybody(context: CommandContext) -> Agent:
 
 
 def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutcome:
-    found = context.document(action.document)
-    context.session.read_revisions[found.id] = found.revision
-    text, part = found.content, ""
+    document = context.document(action.document)
+    context.session.read_revisions[document.id] = document.revision
+    text, part = document.content, ""
     match action.part:
         case v.SummaryOnly():
-            text, part = brief_document(context.session, found), "summary"
+            text, part = brief_document(context.session, document), "summary"
         case v.LineSpan(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):
@@ -198,41 +196,28 @@ def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutc
             text, part = text[where.start : where.end], f"§{where.slug}"
         case None:
             pass
-    whole = text is found.content
+    whole = text is document.content
     return CommandOutcome(
-        text=document_read(found.title, text, part=part, revision=found.revision),
-        brief=(whole and found.summary) or extract(text).removeprefix(EXTRACT),
+        text=document_read(document.title, text, part=part, revision=document.revision),
+        brief=(whole and document.summary) or extract(text).removeprefix(EXTRACT),
     )
 
 
 def write_document(context: CommandContext, action: v.WriteCommand) -> CommandOutcome:
-    found, place, text = context.document(action.document), action.place, action.text
-    change, revision = partial(_changed, place=place, new=text), None
-    if _counts_lines(place):
-        # Lines are counted in the text that was read: where it has changed since, they mean others.
-        revision = context.session.read_revisions.get(found.id)
-    saved, is_new = context.perform(WriteInDocument(document=found.id, change=change, revision=revision))
-    context.session.read_revisions[found.id] = saved.revision
-    if not is_new:
-        return CommandOutcome(
-            text=reply.wrote(saved.title, "nothing changed", saved.revision), detail="nothing changed"
-        )
-    return CommandOutcome(text=reply.wrote(saved.title, _DONE[type(place)], saved.revision))
+    name, place = context.document(action.document).id, action.place
+    change, revision = partial(_changed, place=place, new=action.text), None
+    if (isinstance(place, v.At) and isinstance(place.place, int)) or (
+        isinstance(place, v.Replace) and isinstance(place.what, v.LineSpan)
+    ):
+        # Lines are counted in the text that was read: if it has changed since, they mean others.
+        revision = context.session.read_revisions.get(name)
+    saved, is_new = context.perform(WriteInDocument(document=name, change=change, revision=revision))
+    context.session.read_revisions[name] = saved.revision
+    done = _DONE[type(place)] if is_new else "nothing changed"
+    return CommandOutcome(text=reply.wrote(saved.title, done, saved.revision), detail="" if is_new else done)
 
 
 _DONE = {v.AtEnd: "appended", v.At: "inserted", v.Replace: "replaced"}
-
-
-def _counts_lines(place: v.AtEnd | v.At | v.Replace) -> bool:
-    match place:
-        case v.At(where):
-            return isinstance(where, int)
-        case v.Replace(what):
-            return isinstance(what, v.LineSpan)
-        case v.AtEnd():
-            return False
-        case _:
-            assert_never(place)
 
 
 def _changed(text: str, *, place: v.AtEnd | v.At | v.Replace, new: str) -> str:

@@ -55,7 +55,9 @@ def run_query(context: CommandContext, action: v.QueryAction) -> CommandOutcome:
         case v.TreeCommand():
             return _draw(context, action)
         case v.SwitchCommand(to):
-            return _switch(context, to)
+            where = Direction(to.value) if isinstance(to, v.SwitchDirection) else context.row(to).ulid
+            at = context.see.row(context.tree, context.caller.perform(Switch(tree=context.tree, to=where)))
+            return CommandOutcome(text=reply.switched(at.local_id, at.depth))
         case v.SearchCommand(query):
             return _search(context, query)
         case v.HelpCommand(name):
@@ -79,8 +81,8 @@ def _view(context: CommandContext, action: v.ViewCommand) -> CommandOutcome:
     facts = context.facts([node, *notes])
     text, is_short = (words_of(node.content), False) if action.full else brief_node(context.session, node)
     shown = [_shown(context, each, facts) for each in notes]
-    told = Shown(context.heading(node, facts), escape_look_alikes(text))
-    answer = viewed(told, summary=is_short, annotations=shown)
+    whole = Shown(context.heading(node, facts), escape_look_alikes(text))
+    answer = viewed(whole, summary=is_short, annotations=shown)
     if count > len(notes):
         answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
     return CommandOutcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
@@ -100,8 +102,8 @@ def _branch(context: CommandContext, action: v.ViewBranchCommand) -> CommandOutc
         text = branch_as_prose(end.local_id, _prose(context, nodes), len(nodes))
     before = nodes[0].depth
     if before:
-        more = f"{before:,} earlier {'node' if before == 1 else 'nodes'} left out"
-        text += f"\n  {more} · → view branch:{nodes[0].local_id} as:{action.shape} shows them"
+        more = reply.counted(before, "earlier node")
+        text += f"\n  {more} left out · → view branch:{nodes[0].local_id} as:{action.shape} shows them"
     return CommandOutcome(text=text, brief=summed_up(nodes))
 
 
@@ -117,13 +119,13 @@ def no_result(number: int) -> NotFoundError:
 
 
 def _result(context: CommandContext, number: int) -> CommandOutcome:
-    found = context.session.result(number)
-    if found is None:
+    result = context.session.result(number)
+    if result is None:
         raise no_result(number)
-    if found.ok:
-        return CommandOutcome(text=found.text)
+    if result.ok:
+        return CommandOutcome(text=result.text)
     # To see a refusal again is none.
-    lines = (f"  {line}" for line in found.text.split("\n"))
+    lines = (f"  {line}" for line in result.text.split("\n"))
     return CommandOutcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
 
 
@@ -149,7 +151,7 @@ def _list(context: CommandContext, action: v.ListCommand) -> CommandOutcome:
 def _nodes(context: CommandContext, nodes: list[Node]) -> list[str]:
     facts = context.facts(nodes)
     return [
-        f"{context.heading(node, facts)} · {_quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
+        f"{context.heading(node, facts)} · {reply.quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
         for node in nodes
     ]
 
@@ -159,7 +161,7 @@ def _links(context: CommandContext, node: str) -> list[str]:
     here = Target(TargetKind.NODE, node)
     names = names_of(context.see, context.tree, {link.other(here) for link in links})
     return [
-        f"{names[link.other(here)]}{f' · {_quoted(link.note)}' if link.note else ''}"
+        f"{names[link.other(here)]}{f' · {reply.quoted(link.note)}' if link.note else ''}"
         for link in links
         if link.other(here) in names
     ]
@@ -173,29 +175,23 @@ def _draw(context: CommandContext, action: v.TreeCommand) -> CommandOutcome:
     return CommandOutcome(text=tree_drawn(drawn.rows, drawn.depth))
 
 
-def _switch(context: CommandContext, to: str | v.SwitchDirection) -> CommandOutcome:
-    where = Direction(to.value) if isinstance(to, v.SwitchDirection) else context.row(to).ulid
-    at = context.see.row(context.tree, context.caller.perform(Switch(tree=context.tree, to=where)))
-    return CommandOutcome(text=reply.switched(at.local_id, at.depth))
-
-
 def _search(context: CommandContext, query: str) -> CommandOutcome:
     everywhere = context.command.grove
     wanted = Search(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
     hits = search(context.caller.store, context.caller.actor, wanted)
     rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
-    found = reply.searched(query, rows, more=len(hits) - len(rows))
-    return CommandOutcome(text=found, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")
+    text = reply.searched(query, rows, more=len(hits) - len(rows))
+    return CommandOutcome(text=text, detail=f"{len(hits)} {'result' if len(hits) == 1 else 'results'}")
 
 
 def _hit(hit: Hit, *, everywhere: bool) -> str:
     where = f" in {reply.called('tree', hit.title)}" if everywhere else ""
-    snippet = _line(hit.snippet.text, 2 * _EXCERPT)
+    snippet = reply.short(hit.snippet.text, 2 * _EXCERPT)
     match hit.kind:
         case HitKind.NODE:
-            return f"[{hit.local_id}]{where} {_line(hit.author or '')} · {snippet}"
+            return f"[{hit.local_id}]{where} {reply.short(hit.author or '')} · {snippet}"
         case HitKind.TAG:
-            on = f"[{hit.local_id}]{where}" if hit.local_id is not None else f'"{_line(hit.title)}"'
+            on = f"[{hit.local_id}]{where}" if hit.local_id is not None else f'"{reply.short(hit.title)}"'
             return f"{on} #{snippet}"
         case HitKind.DOCUMENT:
             return f"{reply.called('doc', hit.title)} · {snippet}"
@@ -203,15 +199,6 @@ def _hit(hit: Hit, *, everywhere: bool) -> str:
             return reply.called("tree", hit.title)
         case _:
             assert_never(hit.kind)
-
-
-def _quoted(text: str) -> str:
-    return f'"{_line(text)}"'
-
-
-def _line(text: str, most: int = _EXCERPT) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def in_brief(node: Node) -> tuple[str, bool]:

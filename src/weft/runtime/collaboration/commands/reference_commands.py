@@ -1,7 +1,7 @@
 """Commands that refer, mark, fold, and step back: link, tag, bookmark, prune, exclude, collapse, undo."""
 
 from collections.abc import Sequence
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
@@ -20,76 +20,83 @@ from weft.tree.event_kinds import EventKind, HistoryStep
 from weft.tree.reference import TargetKind
 
 _MOST_NAMED = 10
-Referring: TypeAlias = v.LinkCommand | v.UnlinkCommand | v.TagCommand | v.UntagCommand
-Metadata: TypeAlias = (
-    v.BookmarkCommand
-    | v.UnbookmarkCommand
-    | v.PruneCommand
-    | v.RestoreCommand
-    | v.ExcludeCommand
-    | v.IncludeCommand
-)
 
 
 def run_reference_command(context: CommandContext, action: v.ReferenceAction) -> CommandOutcome:
     match action:
-        case v.LinkCommand() | v.UnlinkCommand() | v.TagCommand() | v.UntagCommand():
-            return _refer(context, action)
-        case (
-            v.BookmarkCommand()
-            | v.UnbookmarkCommand()
-            | v.PruneCommand()
-            | v.RestoreCommand()
-            | v.ExcludeCommand()
-            | v.IncludeCommand()
-        ):
-            return _mark(context, action)
+        case v.LinkCommand() | v.UnlinkCommand():
+            return _link(context, action)
         case v.CollapseCommand():
             return _collapse(context, action)
         case v.ExpandCommand(name):
             return _expand(context, name)
         case v.UndoCommand():
-            return CommandOutcome(
-                text=reply.undone(
-                    _told(context, context.caller.perform(Undo(tree=last_step(context, "undo"))))
-                )
-            )
+            steps = context.caller.perform(Undo(tree=last_step(context, "undo")))
+            return CommandOutcome(text=reply.undone(_described(context, steps)))
         case v.RedoCommand():
-            return CommandOutcome(
-                text=reply.redone(
-                    _told(context, context.caller.perform(Redo(tree=last_step(context, "redo"))))
-                )
-            )
+            steps = context.caller.perform(Redo(tree=last_step(context, "redo")))
+            return CommandOutcome(text=reply.redone(_described(context, steps)))
+        case v.PruneCommand() | v.RestoreCommand():
+            row = context.row(action.node)
+            operation, answer = _COUNTED[type(action)]
+            count = context.caller.perform(operation(tree=context.tree, node=row.ulid))
+            return CommandOutcome(text=answer(row.local_id, count))
+        case _:
+            return _label(context, action)
+
+
+_COUNTED = {v.PruneCommand: (Prune, reply.pruned), v.RestoreCommand: (Restore, reply.restored)}
+
+
+def _label(
+    context: CommandContext,
+    action: v.TagCommand
+    | v.UntagCommand
+    | v.BookmarkCommand
+    | v.UnbookmarkCommand
+    | v.ExcludeCommand
+    | v.IncludeCommand,
+) -> CommandOutcome:
+    """Commands that change nothing if the node is as they ask already."""
+    row, tree = context.row(action.node), context.tree
+    name, node = row.local_id, row.ulid
+    match action:
+        case v.TagCommand(_, label):
+            operation = TagTarget(target=TargetRef(TargetKind.NODE, node, tree), label=label)
+            text, already = reply.tagged(name, label), "has this tag already"
+        case v.UntagCommand(_, label):
+            operation = Untag(target=TargetRef(TargetKind.NODE, node, tree), label=label)
+            text, already = reply.untagged(name, label), "does not have this tag"
+        case v.BookmarkCommand(_, label):
+            operation = Bookmark(tree=tree, node=node, label=label)
+            text, already = reply.bookmarked(name, label), "is bookmarked so already"
+        case v.UnbookmarkCommand():
+            operation = Unbookmark(tree=tree, node=node)
+            text, already = reply.unbookmarked(name), "has no bookmark"
+        case v.ExcludeCommand():
+            operation = Exclude(tree=tree, node=node)
+            text, already = reply.excluded(name), "is excluded already"
+        case v.IncludeCommand():
+            operation = Include(tree=tree, node=node)
+            text, already = reply.included(name), "is not excluded"
         case _:
             assert_never(action)
+    _, is_new = context.caller.perform_if_changed(operation)
+    return CommandOutcome(text=text) if is_new else unchanged(f"[{name}] {already}")
 
 
-def _refer(context: CommandContext, action: Referring) -> CommandOutcome:
+def _link(context: CommandContext, action: v.LinkCommand | v.UnlinkCommand) -> CommandOutcome:
     row = context.row(action.node)
     here = TargetRef(TargetKind.NODE, row.ulid, context.tree)
-    match action:
-        case v.LinkCommand(_, to, note):
-            target, shown, is_here = _target(context, to)
-            if not is_here:
-                # Naming it says that the tree is left. Were everybody allowed to, nothing would be out of reach.
-                context.require_crossing()
-            context.caller.perform(LinkTogether(one=here, other=target, note=note))
-            return CommandOutcome(text=reply.linked(row.local_id, shown, note))
-        case v.UnlinkCommand(_, to):
-            target, shown, _ = _target(context, to)
-            context.caller.perform(Unlink(one=here, other=target))
-            return CommandOutcome(text=reply.unlinked(row.local_id, shown))
-        case v.TagCommand(_, name):
-            _, is_new = context.perform(TagTarget(target=here, label=name))
-            told = reply.tagged(row.local_id, name)
-            return (
-                CommandOutcome(text=told) if is_new else unchanged(f"[{row.local_id}] has this tag already")
-            )
-        case v.UntagCommand(_, name):
-            context.caller.perform(Untag(target=here, label=name))
-            return CommandOutcome(text=reply.untagged(row.local_id, name))
-        case _:
-            assert_never(action)
+    target, name, is_here = _target(context, action.to)
+    if isinstance(action, v.UnlinkCommand):
+        context.caller.perform(Unlink(one=here, other=target))
+        return CommandOutcome(text=reply.unlinked(row.local_id, name))
+    if not is_here:
+        # Naming it says that the tree is left: an agent that may not leave it could reach anything.
+        context.require_crossing()
+    context.caller.perform(LinkTogether(one=here, other=target, note=action.note))
+    return CommandOutcome(text=reply.linked(row.local_id, name, action.note))
 
 
 def _target(
@@ -104,52 +111,18 @@ def _target(
             name, title, linked = context.known_document(reference)
             return TargetRef(TargetKind.DOCUMENT, name), reply.called("doc", title), linked
         case v.TreeTarget(reference):
-            found = tree_named(context.session, reference)
-            is_here = found.id == context.session.tree_id
-            return TargetRef(TargetKind.TREE, found.id), reply.called("tree", found.title), is_here
+            tree = tree_named(context.session, reference)
+            is_here = tree.id == context.session.tree_id
+            return TargetRef(TargetKind.TREE, tree.id), reply.called("tree", tree.title), is_here
         case _:
             assert_never(to)
 
 
-def _mark(context: CommandContext, action: Metadata) -> CommandOutcome:
-    row, tree = context.row(action.node), context.tree
-    name, node = row.local_id, row.ulid
-    match action:
-        case v.BookmarkCommand(_, label):
-            _, is_new = context.perform(Bookmark(tree=tree, node=node, label=label))
-            told, already = reply.bookmarked(name, label), "is bookmarked so already"
-        case v.UnbookmarkCommand():
-            _, is_new = context.perform(Unbookmark(tree=tree, node=node))
-            told, already = reply.unbookmarked(name), "has no bookmark"
-        case v.PruneCommand():
-            return CommandOutcome(
-                text=reply.pruned(name, context.caller.perform(Prune(tree=tree, node=node)))
-            )
-        case v.RestoreCommand():
-            return CommandOutcome(
-                text=reply.restored(name, context.caller.perform(Restore(tree=tree, node=node)))
-            )
-        case v.ExcludeCommand():
-            _, is_new = context.perform(Exclude(tree=tree, node=node))
-            told, already = reply.excluded(name), "is excluded already"
-        case v.IncludeCommand():
-            _, is_new = context.perform(Include(tree=tree, node=node))
-            told, already = reply.included(name), "is not excluded"
-        case _:
-            assert_never(action)
-    return CommandOutcome(text=told) if is_new else unchanged(f"[{name}] {already}")
-
-
 def _collapse(context: CommandContext, action: v.CollapseCommand) -> CommandOutcome:
     first, last = context.row(action.first), context.row(action.last)
+    name, description = action.name, action.description
     made = context.caller.perform(
-        Collapse(
-            tree=context.tree,
-            first=first.ulid,
-            last=last.ulid,
-            name=action.name,
-            description=action.description,
-        )
+        Collapse(tree=context.tree, first=first.ulid, last=last.ulid, name=name, description=description)
     )
     count = last.depth - first.depth + 1
     return CommandOutcome(text=reply.collapsed(first.local_id, last.local_id, made.name, count))
@@ -173,7 +146,7 @@ def _expand(context: CommandContext, name: str) -> CommandOutcome:
     return CommandOutcome(text=reply.expanded(group.name, last.depth - first.depth + 1))
 
 
-def _told(context: CommandContext, steps: list[HistoryStep]) -> str:
+def _described(context: CommandContext, steps: list[HistoryStep]) -> str:
     """What was stepped over; the continuations of one generation are one step."""
     nodes = [ulid for step in steps if step.tree_id is not None for ulid in step.nodes]
     names = [context.see.known(context.tree, ulid) for ulid in nodes[:_MOST_NAMED]]

@@ -1,11 +1,11 @@
 """An agent at work in a tree: what it says is carried out, what it did is remembered.
 
-session = Session(caller, tree.id, agent, run=new_ulid(…))
-scanner.feed(text); found = scanner.finish()
-session.think(found.thoughts)
-results = session.run(found.batch, turn=1)
+session = CommandSession(caller, tree.id, agent, run=new_ulid(…))
+scanner.feed(text); scan = scanner.finish()
+session.think(scan.thoughts)
+results = session.run(scan.batch, turn=1)
 results_message(results)      # goes back to the model
-session.memory(), session.facts(ids), session.place()   # for its next turn
+session.memory(), session.place()   # for its next turn
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from weft.commands.formatter import describe, write_command
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
-from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace
+from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.memory_block import Action, MemoryContents
 from weft.context.tokens import DEFAULT
 from weft.error_hints import Face, hint_on
@@ -57,7 +57,6 @@ from weft.runtime.operations.permissions import agent_row, permissions_of, requi
 from weft.runtime.views.reader import Reader
 from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES
-from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 from weft.tree.content import check_text
@@ -117,8 +116,8 @@ class CommandSession:
         """Document id → the revision that this run has seen."""
         self.stream: Stream[Node] | None = None
         """The generation that a `→ continue` waits for, so that it can be stopped."""
-        self.heard: Callable[[GenerationEvent], None] | None = None
-        """Who is told what a `→ continue` hears, in the thread that waits for it."""
+        self.on_event: Callable[[GenerationEvent], None] | None = None
+        """Called with each event of a `→ continue`, in the thread that waits for it."""
         with self.executor.store.read() as session:
             tree = find_tree(session, tree_id)
             require_access(session, self.see.actor, MemberRole.READER, tree)
@@ -157,16 +156,16 @@ class CommandSession:
             self._known = begin_run(self.executor, self._place, self.run_id)
         return self._known
 
-    def run(self, found: Sequence[ScannedCommand], *, turn: int) -> list[Result]:
+    def run(self, commands: Sequence[ScannedCommand], *, turn: int) -> list[Result]:
         """Carry out a batch, in order; a failure does not stop the rest.
 
         Only what a scanner found in words that the agent said in this run is to be given here.
         """
-        return list(self.steps(found, turn=turn))
+        return list(self.steps(commands, turn=turn))
 
-    def steps(self, found: Iterable[ScannedCommand], *, turn: int) -> Iterator[Result]:
+    def steps(self, commands: Iterable[ScannedCommand], *, turn: int) -> Iterator[Result]:
         """The same one by one: each is carried out when the one before it has been taken."""
-        for each in found:
+        for each in commands:
             if self._stopped:
                 return
             yield self._answer(each, turn)
@@ -175,18 +174,18 @@ class CommandSession:
         """Carry out a command given as a value, not as a line."""
         return self._carry_out(write_command(command), command, turn)
 
-    def think(self, found: Iterable[ScannedCommand]) -> None:
+    def think(self, thoughts: Iterable[ScannedCommand]) -> None:
         """Keep thoughts. They are private: no other agent's context has them."""
-        for each in found:
+        for each in thoughts:
             if each.think and each.text.strip():
                 self.caller.perform(KeepThought(tree=self.tree_id, text=each.text.strip()))
 
-    def note_not_run(self, found: Sequence[NotRun]) -> None:
-        """Let the agent know in its trace what it said in vain, where there are no results to say it with."""
-        if found:
+    def note_not_run(self, lines: Sequence[NotRun]) -> None:
+        """Note in the agent's trace which of its lines were not run, where there are no results to say it with."""
+        if lines:
             actions = [
                 Action(verb="did not run", target=each.command, noun="command", detail=each.why)
-                for each in found
+                for each in lines
             ]
             note_actions(self.executor, self._place, actions)
 
@@ -204,30 +203,14 @@ class CommandSession:
         """The agent's last thoughts in this tree, oldest first."""
         return self._remembered.thoughts(self.tree_id, limit)
 
-    def facts(self, node_ids: Iterable[str]) -> dict[str, HeadingFacts]:
-        """What headings tell, by id; a few queries for a tree of any size."""
-        return self.see.facts(self.tree_id, node_ids)
-
     def place(self) -> LoomPlace:
         """The tree, the agent's cursor in it, and who else is active."""
         return self.see.place(self.tree_id, self.executor.clock())
 
-    def beat(self) -> None:
-        """Say that the agent is there: others see it where its cursor is, for a while."""
-        tree, agent = self._place
-
-        def work(transaction: Transaction) -> None:
-            state = transaction.tree_state(tree)
-            at = transaction.cursor(tree, agent)
-            transaction.move_cursor(tree, agent, state.root if at is None else at, self.executor.clock())
-
-        self.executor.store.write(work)
-
     def stop(self) -> None:
         """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
         self._stopped = True
-        stream = self.stream
-        if stream is not None:
+        if (stream := self.stream) is not None:
             stream.stop()
 
     @property
@@ -243,20 +226,22 @@ class CommandSession:
         for line, source in arrow_lines(text, own=self.agent.name):
             self._shown.setdefault(line, source)
 
-    def _refuse_echo(self, found: ScannedCommand, command: Command) -> None:
-        source = self._shown.get("".join(found.text.split()))
+    def _refuse_echo(self, line: ScannedCommand, command: Command) -> None:
+        source = self._shown.get("".join(line.text.split()))
         if source is not None and CATALOG[command.name].permission in _EFFECTS:
             raise PermissionDeniedError(
                 f"this line repeats {source}",
                 hint="say it in other words if you mean it: please …, or an option more",
             )
 
-    def _answer(self, found: ScannedCommand, turn: int) -> Result:
+    def _answer(self, line: ScannedCommand, turn: int) -> Result:
         try:
-            command = _read(found)
-            self._refuse_echo(found, command)
+            command = parse_found(line)
+            if not line.closed and not line.think:
+                raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
+            self._refuse_echo(line, command)
         except WeftError as error:
-            return self._keep(found.text, None, CommandOutcome(text=""), error, turn)
+            return self._keep(line.text, None, CommandOutcome(text=""), error, turn)
         return self._carry_out(write_command(command), command, turn)
 
     def _carry_out(self, text: str, command: Command, turn: int) -> Result:
@@ -310,21 +295,17 @@ class CommandSession:
         if result.ok and self.agent.type is AgentType.MODEL and not text.startswith("help"):
             self.note_shown(answer)
         self._trace(None if command is None else command.action, outcome.detail, result)
-        again = command is not None and isinstance(command.action, v.ViewResultCommand)
-        if again:
+        if command is not None and isinstance(command.action, v.ViewResultCommand):
             return result
         return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
 
     def _trace(self, action: v.Action | None, detail: str, result: Result) -> None:
         error = result.error
-        said = "" if error is None else f"{error.code}: {one_line(error.message)}"
-        came = CommandResult(self.run_id, result.number, result.command, result.text) if result.ok else None
-        if action is None:
-            done = Action(verb="said", target="what is no command", noun="", error=said)
-        else:
-            verb, target, noun = describe(action)
-            done = Action(verb=verb, target=target, noun=noun, detail=detail, error=said)
-        note_actions(self.executor, self._place, [done], came)
+        why = "" if error is None else f"{error.code}: {one_line(error.message)}"
+        saved = CommandResult(self.run_id, result.number, result.command, result.text) if result.ok else None
+        verb, target, noun = ("said", "what is no command", "") if action is None else describe(action)
+        done = Action(verb=verb, target=target, noun=noun, detail=detail, error=why)
+        note_actions(self.executor, self._place, [done], saved)
 
     def is_here(self, reference: str) -> bool:
         """Whether a tree that a command names is the one that the agent works in anyway."""
@@ -336,18 +317,11 @@ class CommandSession:
         index = number - self._begun.last - 1
         if 0 <= index < len(self.results):
             return self.results[index]
-        kept = self._remembered.result(self.tree_id, number)
-        if kept is None:
+        saved = self._remembered.result(self.tree_id, number)
+        if saved is None:
             return None
-        tokens = DEFAULT.of_text(kept.text)
-        return Result(number=number, command=kept.command, text=kept.text, ok=True, turn=0, tokens=tokens)
-
-
-def _read(found: ScannedCommand) -> Command:
-    command = parse_found(found)
-    if not found.closed and not found.think:
-        raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
-    return command
+        tokens = DEFAULT.of_text(saved.text)
+        return Result(number=number, command=saved.command, text=saved.text, ok=True, turn=0, tokens=tokens)
 
 
 def _in_words(error: WeftError) -> WeftError:
@@ -395,9 +369,9 @@ def run_commands(
     caller: Caller, tree: str, text: str, agent: str | None = None, *, face: Face = Face.PYTHON
 ) -> CommandResults:
     """Carry out lines of commands as the grove's caller, or as an agent that acts for it."""
-    found = read_commands(text)
+    commands = read_commands(text)
     session = session_for(caller, tree, agent, face=face)
-    session.run(found, turn=1)
+    session.run(commands, turn=1)
     return CommandResults(session.results)
 
 
@@ -422,12 +396,12 @@ def read_commands(text: str) -> tuple[ScannedCommand, ...]:
         raise InvalidInputError("do what?", hint="→ help shows what there is")
     if ARROW not in given:
         given = f"{ARROW} {given}"
-    found = scan(given)
-    if found.cut is not None or found.prose.strip() or found.ignored:
-        place = found.cut or (found.ignored[0].start if found.ignored else 0)
+    scanned = scan(given)
+    if scanned.cut is not None or scanned.prose.strip() or scanned.ignored:
+        place = scanned.cut or (scanned.ignored[0].start if scanned.ignored else 0)
         line = given[place:].lstrip().partition("\n")[0][:60]
-        why = f" ({found.ignored[0].why})" if found.ignored and found.cut is None else ""
+        why = f" ({scanned.ignored[0].why})" if scanned.ignored and scanned.cut is None else ""
         raise InvalidSyntaxError(
             f"{line!r} is no command{why}; nothing was done", hint="every line of commands begins with →"
         )
-    return found.commands
+    return scanned.commands

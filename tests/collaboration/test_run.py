@@ -4,7 +4,7 @@ import asyncio
 from decimal import Decimal
 
 import pytest
-from tests.collaborating.stage import MUSE, run, words, workshop
+from tests.collaboration.stage import MUSE, run, words, workshop
 from tests.covers import covers
 from tests.generation.stage import attempts, count
 from tests.generation.test_generate import PAID, profile_with

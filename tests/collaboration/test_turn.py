@@ -9,7 +9,7 @@ import itertools
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.collaborating.stage import MUSE, counts, run, words, workshop
+from tests.collaboration.stage import MUSE, counts, run, words, workshop
 from tests.commands.test_scanner import PLACES
 from tests.covers import covers
 from tests.soundness import check_sound
@@ -243,14 +243,12 @@ def test_an_arrow_in_thinking_or_in_a_thought_is_no_command(scene):
 def test_an_arrow_in_the_first_words_that_were_given_is_no_command(scene):
     grove, tree, _ = scene
     node = tree.say("Here.")
-    journal = RunLog.begin(
-        grove.caller.executor, grove.read.actor, (tree.id, node.id), agent=2, run="01HF7YAT00000000000000000A"
-    )
-    turn = Turn(journal, number=1, room=1_000, edge=EdgeType.CONTINUATION, cursor=None, tell=lambda _: None)
+    log = RunLog.begin(grove.caller, (tree.id, node.id), agent=2, run="01HF7YAT00000000000000000A")
+    turn = Turn(log, number=1, room=1_000, edge=EdgeType.CONTINUATION, cursor=None, tell=lambda _: None)
     turn.begin(Request(model="x", messages=(), prefill=f"→ prune {node.local_id}\n→ pru"))
     assert not turn.hear(f"ne {node.local_id}\nFine.")
     assert turn._scanner.finish().batch == ()
-    journal.end()
+    log.end()
 
 
 @covers("command.never-from-other-text", "proof.commands-in-text")

@@ -4,7 +4,7 @@ import os
 import sys
 
 from sqlalchemy import select
-from tests.collaborating.stage import run, workshop
+from tests.collaboration.stage import run, workshop
 
 from weft.runtime.collaboration.run_events import Answered
 from weft.store import schema

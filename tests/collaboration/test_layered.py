@@ -4,7 +4,7 @@ import logging
 from dataclasses import replace
 
 import pytest
-from tests.collaborating.stage import MUSE, run, words, workshop
+from tests.collaboration.stage import MUSE, run, words, workshop
 from tests.covers import covers
 
 from weft.context.layers.items import LayerId

@@ -1,7 +1,7 @@
 """What a loom-aware agent is sent from a place in a tree, on both stores."""
 
 import pytest
-from tests.collaborating.stage import ALL, MUSE, run, words, workshop
+from tests.collaboration.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
 from tests.statements import statements
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.collaborating.stage import MUSE, words, workshop
+from tests.collaboration.stage import MUSE, words, workshop
 from tests.covers import covers
 from tests.generation.stage import attempts, count
 from tests.soundness import check_file, check_sound

@@ -1,7 +1,7 @@
 """A command that only repeats a line the agent was shown is not carried out."""
 
 import pytest
-from tests.collaborating.stage import MUSE, workshop
+from tests.collaboration.stage import MUSE, workshop
 from tests.covers import covers
 
 from weft.commands.scanner import arrow_lines

@@ -8,6 +8,7 @@ from tests.covers import covers
 from tests.statements import statements
 
 from weft.commands.lexer import quote
+from weft.commands.parse import parse
 from weft.commands.reply import INLINE_TOKENS, results_message
 from weft.commands.scanner import scan
 from weft.errors import ProviderError, Trouble
@@ -247,7 +248,7 @@ def test_place_tells_where_one_stands_and_who_else_is_there(work):
     second = work.loom.add_agent(f"Second {work.number}", model_ref="scripted:x", permissions=["loom_aware"])
     theirs = type(session)(work.loom.caller, work.tree.id, second, run=other.session.run_id)
     assert len(session.place().others) == 1
-    theirs.beat()
+    theirs.perform(parse(f"switch to {work.root.local_id}"))
     assert [each.name for each in session.place().others] == [second.name, "Human"]
     assert session.place().others[0].node == work.root.local_id
     assert work.loom.verify().verdict == "valid"
@@ -266,7 +267,7 @@ def test_facts_place_and_memory_take_a_fixed_number_of_queries(grove, depth):
     work.ok(f"switch to {node.local_id}")
     ids = [each.id for each in node.tail(20)]
     with statements(grove.caller.executor.store, mine=True) as said:
-        facts = work.session.facts(ids)
+        facts = work.session.see.facts(work.session.tree_id, ids)
         work.session.place()
         work.session.memory()
     assert len(facts) == 20

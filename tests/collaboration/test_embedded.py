@@ -1,7 +1,7 @@
 """The embedded model as a collaborator: it is weak, and the loop survives whatever it emits."""
 
 import pytest
-from tests.collaborating.stage import ALL, counts
+from tests.collaboration.stage import ALL, counts
 from tests.covers import covers
 from tests.soundness import check_sound
 

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import update
-from tests.collaborating.stage import ALL, MUSE, run, words, workshop
+from tests.collaboration.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
 from tests.generation.stage import attempts, count
 from tests.soundness import check_sound
