@@ -12,9 +12,8 @@ from bench.report import Section, Table, at_most, number
 from bench.scene import STORES, Scene
 from bench.timing import percentile
 from weft.grove.node import NodeHandle
-from weft.providers.base import Request
+from weft.providers.base import ProviderRegistry, Request
 from weft.providers.events import TextDelta
-from weft.providers.registry import ProviderRegistry
 from weft.providers.scripted import Reply, Scripted
 from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.generation.stream import TextChunk

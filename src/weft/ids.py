@@ -100,7 +100,7 @@ COMMAND_WORDS = frozenset(
         "change changed chapter chart chat cheap check cheers create dark darker data date dates dead dear "
         "debate deep degree dense depth descend desert deserves detach draft drafts drama draw dream dress "
         "each ears east easy edge ends erase ever every exact except expand expanded extend extra face fact "
-        "facts fade fake fame fast fear fears feet fetch frame france free fresh game garden executor gave gear "
+        "facts fade fake fame fast fear fears feet fetch frame france free fresh game garden gate gave gear "
         "gems generate germany gets grab grand grant grass grave gray great green grep grew hand hands hang "
         "happens hard harsh hate have head hear heard heart heat hence here hers keep keeps kept made make "
         "manner many mark marker mars mass master match matter matters maybe mean means meant meet member "

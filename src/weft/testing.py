@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.grove.grove import Grove, open_grove
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.providers.scripted import Gate, Reply, Scripted
 
 __all__ = ["START", "Gate", "Reply", "Scripted", "SteppingClock", "grove"]

@@ -156,7 +156,7 @@ def test_an_interrupted_gen_keeps_what_came(talk, tmp_path):
         "import sys\n"
         "from weft.cli.app import app\n"
         "from weft.cli.session import Settings\n"
-        "from weft.providers.registry import ProviderRegistry\n"
+        "from weft.providers.base import ProviderRegistry\n"
         "from weft.testing import Gate, Scripted\n"
         "gate = Gate()\n"
         "gate.let(2)\n"

@@ -71,7 +71,7 @@ def test_a_broken_plugin_is_marked_and_the_others_are_shown(desk: Desk, tmp_path
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (package / "entry_points.txt").write_text("[weft.providers]\nbroken = nowhere.at.all:make\n")
     monkeypatch.syspath_prepend(tmp_path)
-    from weft.providers.registry import installed_providers
+    from weft.providers.base import installed_providers
 
     installed_providers.cache_clear()
     try:
@@ -199,7 +199,7 @@ def test_nothing_of_an_sdk_is_loaded_before_it_is_used(tmp_path) -> None:
     script = (
         "import sys, asyncio, weft, weft.cli.app\n"
         "assert not [m for m in sys.modules if m.startswith('weft.providers')], 'too early'\n"
-        "from weft.providers.registry import installed_providers\n"
+        "from weft.providers.base import installed_providers\n"
         "for name in installed_providers().names:\n"
         "    provider = installed_providers().provider(name)\n"
         "print(sorted({'anthropic', 'openai', 'google.genai', 'httpx2', 'xllamacpp', 'keyring'} & set(sys.modules)))\n"

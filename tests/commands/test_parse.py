@@ -7,10 +7,8 @@ from tests.commands.phrases import LISTS, outcome, phrases, tally
 from tests.covers import covers
 
 from weft.commands import actions as v
-from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.catalog import CATALOG, DOUBTFUL, ROWS, also_called, verbs
 from weft.commands.formatter import write_command
-from weft.commands.help import also_called
-from weft.commands.hints import DOUBTFUL, verbs
 from weft.commands.parse import check_limits, parse, parse_found, parse_strictly
 from weft.commands.scanner import scan
 from weft.commands.vocabulary import is_typo
@@ -102,10 +100,12 @@ def test_every_form_of_the_catalog_is_read(text, meant):
 
 
 def test_the_union_and_the_catalog_name_the_same_commands():
-    actions = {each.__name__ for alias in typing.get_args(v.Action) for each in _members(alias)}
+    members = [each for alias in typing.get_args(v.Action) for each in _members(alias)]
+    actions = {each.__name__.removesuffix("Command") for each in members}
     named = {name.lower() for name in actions} - {"viewbranch", "viewresult"}
     assert named == set(CATALOG)
-    assert {type(meant).__name__ for meant in FORMS.values()} | {"Think"} == actions
+    read = {type(meant).__name__.removesuffix("Command") for meant in FORMS.values()}
+    assert read | {"Think"} == actions
     assert len(ROWS) == len(CATALOG)
 
 

@@ -7,9 +7,8 @@ from tests.commands.phrases import outcome
 from tests.covers import covers
 
 from weft.commands import actions as v
-from weft.commands.catalog import CATALOG
+from weft.commands.catalog import CATALOG, verbs
 from weft.commands.formatter import write_command
-from weft.commands.hints import verbs
 from weft.commands.lexer import tokens_of
 from weft.commands.parse import parse
 from weft.errors import InvalidSyntaxError, WeftError

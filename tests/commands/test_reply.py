@@ -6,8 +6,7 @@ import pytest
 from tests.covers import covers
 
 from weft.commands import reply
-from weft.commands.catalog import CATALOG, ROWS, refusal
-from weft.commands.help import help_on, help_text
+from weft.commands.catalog import CATALOG, ROWS, help_on, help_text, refusal
 from weft.commands.parse import check_limits, parse
 from weft.commands.reply import Result, results_message, shortened
 from weft.errors import CODES, InvalidSyntaxError, LimitExceededError

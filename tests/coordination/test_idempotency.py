@@ -23,7 +23,7 @@ from weft.redaction import redact
 from weft.runtime.coordination.idempotency import Idempotency, KeyedState
 from weft.runtime.operations.permissions import Actor
 from weft.store import schema
-from weft.store.idempotency import claim
+from weft.store.leases import claim
 
 SECOND = 1_000_000
 HOUR = 3_600

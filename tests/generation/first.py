@@ -3,7 +3,7 @@
 import sys
 
 import weft
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.testing import Scripted
 
 

@@ -6,7 +6,7 @@ import sys
 from tests.generation.stage import grove_with
 
 from weft.runtime.generation.stream import TextChunk
-from weft.store.active_calls import calls_under_way, pieces_of
+from weft.store.model_calls import calls_under_way, pieces_of
 from weft.testing import Gate, Reply, Scripted
 
 CHUNKS = tuple(f"{number} " for number in range(200))

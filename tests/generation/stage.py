@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Generator
 
 import weft
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.testing import Scripted
 
 

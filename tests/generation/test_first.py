@@ -11,7 +11,7 @@ from tests.covers import covers
 from tests.soundness import check_sound
 
 import weft
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.testing import Scripted
 from weft.tree.agent import AgentType
 

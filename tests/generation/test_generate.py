@@ -198,7 +198,7 @@ def test_an_error_without_a_word_makes_no_node_and_keeps_the_error_response(file
 
 @covers("generate.retried-tries-kept")
 def test_a_try_that_failed_is_tried_again_and_kept_as_an_attempt_of_its_own(address, monkeypatch):
-    monkeypatch.setattr("weft.providers.retries.Policy.wait", lambda *_: 0.0)
+    monkeypatch.setattr("weft.providers.adapter.Policy.wait", lambda *_: 0.0)
     busy = ProviderError(Trouble.SERVER_ERROR, "overloaded", status=529)
 
     def tries(request, _choice):

@@ -17,7 +17,7 @@ from weft.providers.scripted import PROFILE
 from weft.runtime.generation.spending import SpendingPeriod, expected_micros, micros_of
 from weft.testing import Reply, Scripted
 from weft.tree.attempt import Usage
-from weft.tree.extract import is_extract
+from weft.tree.snippet import is_extract
 
 PRICES = ModelPrices(
     input=Decimal(3), output=Decimal(15), cached_read=Decimal("0.3"), cached_write=Decimal("3.75")

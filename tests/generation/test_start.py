@@ -12,7 +12,7 @@ from tests.soundness import check_sound
 
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.base import ModelPrices
-from weft.providers.exchange import WireHead
+from weft.providers.events import WireHead
 from weft.providers.scripted import PROFILE
 from weft.store import schema
 from weft.store.rows import OUTCOMES

@@ -16,7 +16,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.errors import ProviderError
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.generation.stream import TextChunk
 

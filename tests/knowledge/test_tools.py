@@ -23,7 +23,7 @@ from weft.knowledge.tools.base import (
     installed_tools,
     say,
 )
-from weft.tree.vault import Vault
+from weft.tree.reference import Vault
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from tests.mcp_server.talk import talking
 
 import weft
 from weft.mcp_server.server import McpFace
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.testing import Gate, Scripted
 from weft.tree.agent import AgentType
 

@@ -12,7 +12,6 @@ import weft
 from weft.commands.catalog import CATALOG
 from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
-from weft.runtime.collaboration.commands import context as crossing
 from weft.tree.agent import AgentType
 
 
@@ -33,7 +32,7 @@ def grown(tmp_path_factory) -> dict:
 def test_every_command_is_a_tool():
     assert CATALOG.keys() <= TOOLS.keys()
     flagged = {name for name, tool in TOOLS.items() if "everywhere" in tool.taken.model_fields}
-    assert flagged == {kind.__name__.lower() for kind in crossing._GROVE_WIDE}
+    assert flagged == {row.name for row in CATALOG.values() if row.everywhere}
 
 
 @covers("mcp.tools-and-resources", "mcp.same-tree")

@@ -11,7 +11,7 @@ from tests.covers import covers
 from tests.mcp_server.talk import talking
 
 from weft.errors import CODES, InvalidInputError
-from weft.mcp_server.results import protocol_error
+from weft.mcp_server.command_tools import protocol_error
 from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
 
@@ -191,7 +191,7 @@ def test_a_long_answer_is_given_in_short_and_whole_when_asked_for(loom, talk):
 
 @covers("mcp.half-characters")
 def test_half_characters_in_a_history_do_not_break_the_wire(loom):
-    from weft.mcp_server.results import answered
+    from weft.mcp_server.command_tools import answered
 
     told = answered("a\ud800b", {"text": "c\udfffd"})
     assert told.content[0].text == "a?b"

@@ -17,7 +17,7 @@ from tests.covers import covers
 from tests.mcp_server.talk import COMMAND, QUIET
 
 import weft
-from weft.mcp_server.stdio import _Lines
+from weft.mcp_server.transports import _Lines
 
 BEGIN = {
     "jsonrpc": "2.0",
@@ -112,18 +112,28 @@ def test_ctrl_c_a_kill_and_a_broken_pipe_lose_nothing(tmp_path):
 def test_what_is_printed_meanwhile_goes_to_stderr(tmp_path):
     program = (
         "import sys, threading, weft\n"
-        "from weft.mcp_server import stdio, server\n"
+        "from weft.mcp_server import server, transports\n"
         "grove = weft.open(sys.argv[1], background=False)\n"
         "class Loud(server.McpFace):\n"
-        "    async def _list_tools(self, *given):\n"
+        "    async def _call_tool(self, *given):\n"
         "        print('stray words', flush=True)\n"
-        "        return await super()._list_tools(*given)\n"
-        "stdio.serve_stdio(Loud(grove))\n"
+        "        return await super()._call_tool(*given)\n"
+        "transports.serve_stdio(Loud(grove))\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "grove.db")],
         input="\n".join(
-            json.dumps(each) for each in (BEGIN, BEGUN, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+            json.dumps(each)
+            for each in (
+                BEGIN,
+                BEGUN,
+                {
+                    "jsonrpc": "2.0",
+                    "id": 2,
+                    "method": "tools/call",
+                    "params": {"name": "trees", "arguments": {}},
+                },
+            )
         ).encode()
         + b"\n",
         capture_output=True,

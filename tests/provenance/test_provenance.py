@@ -12,7 +12,7 @@ from tests.provenance.small import BODY, MOMENT, answer
 
 import weft
 from weft.errors import NotFoundError, StorageError
-from weft.provenance.ancestry import ancestry
+from weft.provenance.node_columns import ancestry
 from weft.provenance.report import Verdict
 from weft.store import schema
 from weft.store.bodies import load_body, manifest_of, request_segments

@@ -7,9 +7,8 @@ import pytest
 from tests.covers import covers
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.base import FREE, ModelInfo, ModelName, ModelPrices, ModelProfile
+from weft.providers.base import FREE, ModelInfo, ModelName, ModelPrices, ModelProfile, installed_providers
 from weft.providers.catalog import DAY, Catalog, Origin
-from weft.providers.registry import installed_providers
 from weft.providers.scripted import Scripted
 from weft.tree.attempt import Usage
 

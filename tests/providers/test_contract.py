@@ -13,8 +13,7 @@ from tests.providers.loopback import Loopback, gone, plain, silent, streamed
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import ResponseLimits, dry_run
 from weft.providers.base import Parameters, Request, ToolSpec
-from weft.providers.events import ModelAnswer, StopReason, TextDelta
-from weft.providers.exchange import WireBytes
+from weft.providers.events import ModelAnswer, StopReason, TextDelta, WireBytes
 from weft.providers.scripted import Gate
 from weft.tree.attempt import Usage
 from weft.tree.content import Text, Thinking, ToolCall, ToolResult

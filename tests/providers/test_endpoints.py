@@ -24,7 +24,7 @@ from weft.providers.base import Request
 from weft.providers.capture import CaptureTransport
 from weft.providers.compatible import Compatible
 from weft.providers.endpoint import OFFLINE, Endpoint, check_name, checked_addresses
-from weft.providers.exchange import cut_body
+from weft.providers.events import cut_body
 from weft.providers.keys import Keys, Secret
 
 FORBIDDEN = [

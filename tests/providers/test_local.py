@@ -13,13 +13,11 @@ from tests.covers import covers
 from tests.providers.asking import ask, chat, gather
 
 from weft.errors import NotFoundError, ProviderError, Trouble, UnavailableError
-from weft.providers.base import Parameters, Request
+from weft.providers.base import Parameters, Request, installed_providers
 from weft.providers.events import ModelAnswer, StopReason, TextDelta
 from weft.providers.local import Local
 from weft.providers.local import engine as engines
-from weft.providers.local.engine import Engine, Weights, bundled_weights, installed
-from weft.providers.local.install import install_command
-from weft.providers.registry import installed_providers
+from weft.providers.local.engine import Engine, Weights, bundled_weights, install_command, installed
 from weft.tree.content import Image
 from weft.tree.message import Message
 from weft.tree.node import Role

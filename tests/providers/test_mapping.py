@@ -28,8 +28,8 @@ from tests.providers.houses import (
 from tests.providers.loopback import Loopback, plain, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
+from weft.providers.adapter import Seam, as_chat
 from weft.providers.anthropic import anthropic_profile
-from weft.providers.as_chat import Seam, as_chat
 from weft.providers.base import CacheKind, ModelPrices, Parameters, Request, SystemPlace
 from weft.providers.compatible import PRESETS, Compatible, listed_profile
 from weft.providers.events import StopReason, TokenChance

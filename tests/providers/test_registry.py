@@ -9,8 +9,8 @@ from tests.covers import covers
 from tests.providers.asking import ask, chat
 
 from weft.errors import ProviderError, UnavailableError
+from weft.providers.base import GROUP, ProviderRegistry
 from weft.providers.catalog import Catalog, Origin, known_model
-from weft.providers.registry import GROUP, ProviderRegistry
 from weft.testing import Scripted
 
 

@@ -8,9 +8,9 @@ from tests.covers import covers
 from tests.providers.asking import chat
 
 from weft.errors import ProviderError, Trouble
+from weft.providers.adapter import Policy, stream_retrying
 from weft.providers.errors import retry_after_of
 from weft.providers.events import ModelAnswer, Retried
-from weft.providers.retries import Policy, stream_retrying
 from weft.providers.scripted import Reply, Scripted
 
 

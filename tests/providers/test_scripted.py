@@ -8,9 +8,8 @@ from tests.providers.asking import ask, chat, gather
 
 from weft import testing
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
-from weft.providers.base import ModelName, Parameters, Request
+from weft.providers.base import ModelName, Parameters, ProviderRegistry, Request, installed_providers
 from weft.providers.events import ModelAnswer, StopReason, TextDelta
-from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.scripted import Scripted
 from weft.testing import Gate, Reply
 from weft.tree.attempt import Usage

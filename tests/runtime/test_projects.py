@@ -14,7 +14,7 @@ from weft.runtime.operations.projects import AssignProject, ChangeProject
 from weft.runtime.operations.trees import Describe
 from weft.store import schema
 from weft.tree.document import section_of, sections_of, with_section
-from weft.tree.project import ProjectItem, ProjectItemKind
+from weft.tree.reference import ProjectItem, ProjectItemKind
 
 
 def name_of(loom, word):

@@ -17,7 +17,7 @@ import weft
 from weft.errors import StorageError
 from weft.runtime.transfer.doctor import examine
 from weft.store import schema
-from weft.store.health import HealthLevel
+from weft.store.base import HealthLevel
 from weft.store.migrate import HEAD
 from weft.store.sqlite_file import APPLICATION_ID
 

@@ -9,17 +9,16 @@ from tests.soundness import check_sound
 import weft
 from weft.context.manifest import Manifest
 from weft.errors import ProviderError, Trouble
-from weft.providers.base import ModelPrices
+from weft.providers.base import ModelPrices, ProviderRegistry, installed_providers
 from weft.providers.keys import Keys
-from weft.providers.registry import ProviderRegistry, installed_providers
 from weft.providers.scripted import PROFILE
 from weft.runtime.summaries.model_request import summary_models
-from weft.runtime.summaries.prompts import NODE, TREE
+from weft.runtime.summaries.summariser import NODE, TREE
 from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
-from weft.tree.extract import extract, is_extract
+from weft.tree.snippet import extract, is_extract
 from weft.tree.tree import Mode
 
 SEEDS_NODE = """\

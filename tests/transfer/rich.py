@@ -18,7 +18,7 @@ from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.item import Item
 from weft.tree.node import Status
-from weft.tree.project import ProjectItem, ProjectItemKind
+from weft.tree.reference import ProjectItem, ProjectItemKind
 
 PICTURE = b"\x89 a picture, as far as anyone here knows" * 20_000
 """More than one record of a file holds."""

@@ -18,8 +18,8 @@ import weft
 from weft.runtime.transfer.copy_backup import migrate_grove
 from weft.runtime.transfer.doctor import Examination, examine
 from weft.store import schema
-from weft.store.health import HealthLevel
-from weft.store.sqlite_health import has_reset_bug
+from weft.store.base import HealthLevel
+from weft.store.sqlite import has_reset_bug
 
 SMALL = b"a small picture"
 

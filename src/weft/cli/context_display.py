@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weft.cli.output import Column, Output, Piece, quoted
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope

@@ -9,7 +9,7 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, is_interactive, read_stdin, text_given
 from weft.errors import ConflictError, InvalidInputError
 from weft.tree.document import lines_of, section_of
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

@@ -12,8 +12,7 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
 from weft.errors import InvalidInputError, NotFoundError
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -202,7 +201,7 @@ def _dollars(text: str) -> Decimal:
 
 def spend(session: CliSession) -> None:
     """What models have cost, and the caps. Alone: show both."""
-    from weft.store.spending import MICROS  # noqa: PLC0415 - loads with the grove
+    from weft.store.model_calls import MICROS  # noqa: PLC0415 - loads with the grove
 
     generations = session.grove.generations
     spent, caps = generations.spent(), generations.caps

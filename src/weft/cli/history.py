@@ -10,7 +10,7 @@ from weft.cli.arguments import TreeName, argument, flag, option
 from weft.cli.output import Column, Piece, first_words, quoted, where
 from weft.cli.session import CliSession
 from weft.errors import NotFoundError
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.json_names import iso
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from weft.cli.output import Column, progress_bar, quoted, where
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_setting, read_stdin, text_given
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput

@@ -73,7 +73,10 @@ def models(
 
 
 def _install(session: CliSession, word: str | None, package: str | None) -> None:
-    from weft.providers.local.install import PACKAGES, install_packages  # noqa: PLC0415 - loads with the providers
+    from weft.providers.local.engine import (  # noqa: PLC0415 - loads with the providers
+        PACKAGES,
+        install_packages,
+    )
 
     if (word, package) != ("install", "local"):
         raise InvalidInputError(
@@ -87,8 +90,8 @@ def _install(session: CliSession, word: str | None, package: str | None) -> None
 async def _listings(
     session: CliSession, provider: str | None, *, fresh: bool, ask: bool
 ) -> "list[ModelListing]":
+    from weft.providers.base import installed_providers  # noqa: PLC0415 - loads with the providers
     from weft.providers.catalog import Catalog, Origin  # noqa: PLC0415 - loads with the providers
-    from weft.providers.registry import installed_providers  # noqa: PLC0415 - loads with the providers
 
     registry = installed_providers()
     catalog = Catalog(registry, clock=session.settings.clock)

@@ -17,7 +17,7 @@ from weft.cli.output import first_words, typable, where
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import text_given
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:

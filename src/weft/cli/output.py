@@ -16,7 +16,7 @@ from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds, iso, to_wire
 from weft.tree.node import Node
-from weft.tree.node_labels import node_marks as marks_of
+from weft.tree.node import node_marks as marks_of
 from weft.tree.progress import silent
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from weft.cli.output import Column, quoted
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_stdin
 from weft.errors import ConflictError, InvalidInputError, WeftError
-from weft.tree.node_labels import counted
-from weft.tree.project import ProjectItem, ProjectItemKind
+from weft.tree.node import counted
+from weft.tree.reference import ProjectItem, ProjectItemKind
 
 if TYPE_CHECKING:
     from weft.grove.project import ProjectHandle

@@ -13,7 +13,7 @@ from weft.cli.arguments import NodeName, argument, flag, option
 from weft.cli.output import Column, Piece, progress_bar, where
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 if TYPE_CHECKING:
     from weft.provenance.report import Report

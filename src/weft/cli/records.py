@@ -10,7 +10,7 @@ from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import STDIN, read_setting, read_text
 from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.json_names import camel
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.record import draft_from_wire, record_to_wire
 
 if TYPE_CHECKING:

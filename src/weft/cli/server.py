@@ -12,7 +12,7 @@ from weft.tree.agent import ANALYST, Permission, parse_permissions
 from weft.tree.json_names import from_microseconds, iso
 
 if TYPE_CHECKING:
-    from weft.mcp_server.http import HttpAddress
+    from weft.mcp_server.transports import HttpAddress
     from weft.server.lifecycle import ServerAddress
     from weft.tree.access import Token, User
 
@@ -100,11 +100,11 @@ def mcp(
         # An unknown name is refused now, not in every call.
         grove.read.agent(agent)
     if not http:
-        from weft.mcp_server.stdio import serve_stdio  # noqa: PLC0415 - as above
+        from weft.mcp_server.transports import serve_stdio  # noqa: PLC0415 - as above
 
         serve_stdio(McpFace(grove, agent, within))
         return
-    from weft.mcp_server.http import serve_http  # noqa: PLC0415 - as above
+    from weft.mcp_server.transports import serve_http  # noqa: PLC0415 - as above
 
     def ready(address: "HttpAddress") -> None:
         if session.out.as_json:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.providers.registry import ProviderRegistry
+    from weft.providers.base import ProviderRegistry
 
 HERE = "."
 """The reference to the node at the cursor."""

@@ -11,8 +11,7 @@ from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
-from weft.tree.node import Status
-from weft.tree.node_labels import counted
+from weft.tree.node import Status, counted
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result

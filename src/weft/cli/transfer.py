@@ -13,7 +13,7 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_text
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 
 _FILES = (".json", ".gz", ".md")
 _LEVELS = {"good": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red")}

@@ -7,7 +7,7 @@ from weft.cli.output import Column, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, confirm, read_stdin
 from weft.errors import InvalidInputError
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.reference import TargetKind
 from weft.tree.tree import Mode
 

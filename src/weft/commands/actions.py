@@ -59,6 +59,29 @@ class StashTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCommand:
+    """A command that takes a node and nothing else."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextCommand:
+    """A command that takes a node and a text."""
+
+    node: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCommand:
+    """A command that takes a node and a name."""
+
+    node: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ViewCommand:
     node: str
     full: bool = False
@@ -161,16 +184,12 @@ class RespondCommand:
     instruction: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotateCommand:
-    node: str
-    text: str
+class AnnotateCommand(TextCommand):
+    """Put a note beside a node."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditCommand:
-    node: str
-    text: str
+class EditCommand(TextCommand):
+    """Write a new version of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +204,8 @@ class SplitCommand:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class JoinCommand:
-    node: str
+class JoinCommand(NodeCommand):
+    """Join a node with the one after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,16 +227,12 @@ class UnlinkCommand:
     to: NodeTarget | DocumentTarget | TreeTarget
 
 
-@dataclass(frozen=True, slots=True)
-class TagCommand:
-    node: str
-    name: str
+class TagCommand(LabelCommand):
+    """Tag a node."""
 
 
-@dataclass(frozen=True, slots=True)
-class UntagCommand:
-    node: str
-    name: str
+class UntagCommand(LabelCommand):
+    """Take a tag from a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,29 +241,24 @@ class BookmarkCommand:
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnbookmarkCommand:
-    node: str
+class UnbookmarkCommand(NodeCommand):
+    """Take a bookmark away."""
 
 
-@dataclass(frozen=True, slots=True)
-class PruneCommand:
-    node: str
+class PruneCommand(NodeCommand):
+    """Fold a branch out of sight."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreCommand:
-    node: str
+class RestoreCommand(NodeCommand):
+    """Bring a pruned branch back."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExcludeCommand:
-    node: str
+class ExcludeCommand(NodeCommand):
+    """Leave a node out of contexts."""
 
 
-@dataclass(frozen=True, slots=True)
-class IncludeCommand:
-    node: str
+class IncludeCommand(NodeCommand):
+    """Take a node into contexts again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +276,12 @@ class ExpandCommand:
 
 @dataclass(frozen=True, slots=True)
 class UndoCommand:
-    pass
+    """Take the agent's last operation back."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedoCommand:
-    pass
+    """Do again what was undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +297,7 @@ class ContinueCommand:
 
 @dataclass(frozen=True, slots=True)
 class SummaryOnly:
-    pass
+    """The summary of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +319,7 @@ class ReadCommand:
 
 @dataclass(frozen=True, slots=True)
 class AtEnd:
-    pass
+    """At the end of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +343,7 @@ class WriteCommand:
     text: str
 
 
-Looking: TypeAlias = (
+QueryAction: TypeAlias = (
     ViewCommand
     | ViewBranchCommand
     | ViewResultCommand
@@ -342,14 +351,22 @@ Looking: TypeAlias = (
     | TreeCommand
     | SwitchCommand
     | SearchCommand
-    | ThinkCommand
     | HelpCommand
 )
-Remembering: TypeAlias = PinCommand | StashCommand | RecallCommand | DropCommand | MemoryCommand
-Making: TypeAlias = (
-    RespondCommand | AnnotateCommand | EditCommand | MergeCommand | SplitCommand | JoinCommand | AttachCommand
+MemoryAction: TypeAlias = (
+    ThinkCommand | PinCommand | StashCommand | RecallCommand | DropCommand | MemoryCommand
 )
-Marking: TypeAlias = (
+NodeAction: TypeAlias = (
+    RespondCommand
+    | AnnotateCommand
+    | EditCommand
+    | MergeCommand
+    | SplitCommand
+    | JoinCommand
+    | AttachCommand
+    | ContinueCommand
+)
+ReferenceAction: TypeAlias = (
     LinkCommand
     | UnlinkCommand
     | TagCommand
@@ -365,7 +382,7 @@ Marking: TypeAlias = (
     | UndoCommand
     | RedoCommand
 )
-Action: TypeAlias = Looking | Remembering | Making | Marking | ContinueCommand | ReadCommand | WriteCommand
+Action: TypeAlias = QueryAction | MemoryAction | NodeAction | ReferenceAction | ReadCommand | WriteCommand
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ may come before and after a value only if its slot names them, so nothing in a l
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, replace
 from enum import Enum
 from itertools import product
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from weft.commands.actions import Action, LineSpan
 from weft.commands.lexer import quote
+from weft.commands.vocabulary import words
 from weft.tree.agent import Permission
 
 
@@ -205,16 +206,7 @@ class Form:
         for way in product(*ways):
             slots = tuple(slot for group in way for slot in group.slots)
             parts = {name: made for group in way for name, made in group.parts.items()}
-            yield Form(
-                self.action,
-                slots,
-                self.past,
-                {**self.parts, **parts},
-                self.noun,
-                self.words,
-                self.shown,
-                self.tool,
-            )
+            yield replace(self, slots=slots, parts={**self.parts, **parts})
 
     @property
     def flat(self) -> tuple[Slot, ...]:
@@ -311,3 +303,114 @@ class CommandRow:
 
 _KEEPING = frozenset({"pin", "stash", "drop"})
 _MOVING = frozenset({"switch", "think", "recall"})
+
+
+def choice(text: str, value: object = True) -> dict[str, object]:  # noqa: FBT002 - a value, not a switch
+    """Words that all mean one value."""
+    return dict.fromkeys(text.split(), value)
+
+
+def command_row(
+    permission: Permission, name: str, help_text: str, *forms: Form, **more: object
+) -> CommandRow:
+    """A row; its sets of words, and its verbs with commas between, are given as text."""
+    return CommandRow(name=name, forms=forms, permission=permission, help=help_text, **_as_words(more))
+
+
+def form(action: type[Action], past: str, *slots: Slot | Either, **more: object) -> Form:
+    return Form(action, slots, past, **_as_words(more))
+
+
+def slot(kind: SlotKind, path: str, after: str = "", **more: object) -> Slot:
+    """A slot; its sets of words are given as text. Its option has the field's name, unless it is a choice."""
+    option = "" if kind in {SlotKind.CHOICE, SlotKind.COMMAND} else path
+    return changed(Slot(path=path, kind=kind, option=option, after=words(after)), **more)
+
+
+def changed(slot: Slot, **more: object) -> Slot:
+    """The slot with other values of these fields."""
+    return replace(slot, **_as_words(more))
+
+
+def node(path: str = "node", after: str = "", **more: object) -> Slot:
+    given = slot(SlotKind.NODE, path, after, option="id", bare=True, question="which node?")
+    return changed(given, **{"about": "A node's local id, such as a7x2.", **more})
+
+
+def text(path: str, after: str = "", **more: object) -> Slot:
+    given = slot(SlotKind.TEXT, path, after, option="text", bare=True, about="The text.")
+    return changed(given, **{"question": "the text must be in quotes", **more})
+
+
+def _as_words(given: Mapping[str, object]) -> dict[str, Any]:
+    """Fields by name, with words as the sets or tuples that they are kept as."""
+    return {
+        name: _KEPT_AS[name](value) if name in _KEPT_AS and isinstance(value, str) else value
+        for name, value in given.items()
+    }
+
+
+_KEPT_AS: Mapping[str, Callable[[str], object]] = {
+    **{
+        name: words
+        for kind in (Slot, CommandRow)
+        for name, of in kind.__annotations__.items()
+        if of == frozenset[str]
+    },
+    "verbs": lambda given: tuple(map(str.strip, given.split(","))),
+}
+WHICH = words("new another other same first second third last next previous current existing parent")
+PLACES = words("beginning start top bottom front end home line lines section doc document text")
+
+CALLED = "as under called named labelled labeled label name titled with"
+SAYING = "with saying that text words message following note comment remark annotation stating reading"
+
+DOCUMENT = slot(
+    SlotKind.TEXT,
+    "document",
+    "of in from to into called named titled",
+    option="doc",
+    names="doc document docs",
+    question='which document? doc:"…"',
+    about="The document, by its title or id.",
+)
+SECTION = slot(
+    SlotKind.NAME,
+    "section",
+    "called named from in of at",
+    notation="…",
+    optional=True,
+    no_names=WHICH | PLACES | words("whole entire full"),
+    names="section",
+    about="A section of it, by its heading.",
+)
+LINES = slot(
+    SlotKind.LINES,
+    "part",
+    "only number numbers between of",
+    option="lines",
+    names="lines line",
+    argument="lines",
+    about="Only these, the first and the last.",
+)
+RESULT = slot(
+    SlotKind.NUMBER,
+    "number",
+    "number nr rest of in at",
+    option="result",
+    also="pin",
+    names="result",
+    question="which result?",
+    argument="result",
+    about="The number of an earlier result.",
+)
+CONTEXT = slot(
+    SlotKind.NODES,
+    "context",
+    "with using given taking as and of from",
+    notation="ID,…",
+    optional=True,
+    names="context",
+    units="as",
+    about="Other nodes that it was written from.",
+)

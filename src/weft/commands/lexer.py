@@ -108,63 +108,27 @@ _ALSO_SMALL = frozenset({"with", "using", "as", "in", "node", "nodes"})
 """Before a blank, a colon after one of these only announces what follows: `reply with: "…"`."""
 _ALSO_VERBS = frozenset({"note", "pin", "stash", "tag", "tree", "replace"})
 
-OPTIONS = {
-    "docs": "doc",
-    "summary": "summary-of",
-    "nodes": "id",
-    "ids": "id",
-    "levels": "depth",
-    "group": "range",
-    "range": "range",
-    "text-of": "content-of",
-    "contents-of": "content-of",
-    "agent": "agent",
-    "as": "as",
-    "at": "at",
-    "branch": "branch",
-    "content": "content-of",
-    "content-of": "content-of",
-    "contentof": "content-of",
-    "context": "context",
-    "count": "n",
-    "depth": "depth",
-    "description": "description",
-    "doc": "doc",
-    "document": "doc",
-    "from": "from",
-    "id": "id",
-    "in": "in",
-    "instruction": "instruction",
-    "instructions": "instruction",
-    "item": "item",
-    "label": "label",
-    "lines": "lines",
-    "line": "lines",
-    "max-tokens": "tokens",
-    "max_tokens": "tokens",
-    "model": "agent",
-    "n": "n",
-    "name": "name",
-    "node": "id",
-    "note": "note",
-    "pin": "pin",
-    "query": "query",
-    "replace": "replace",
-    "result": "result",
-    "section": "section",
-    "stash": "stash",
-    "stop": "stop",
-    "summary-of": "summary-of",
-    "summaryof": "summary-of",
-    "tag": "tag",
-    "temp": "temp",
-    "temperature": "temp",
-    "text": "text",
-    "to": "to",
-    "tokens": "tokens",
-    "tree": "tree",
-    "using": "agent",
-    "with": "agent",
+_NAMES = (
+    "agent as at branch content-of context depth description doc from id in instruction item label "
+    "lines n name note pin query range replace result section stash stop summary-of tag temp text to "
+    "tokens tree"
+)
+_ALIASES = {
+    "agent": "model using with",
+    "content-of": "content contentof contents-of text-of",
+    "depth": "levels",
+    "doc": "docs document",
+    "id": "ids node nodes",
+    "instruction": "instructions",
+    "lines": "line",
+    "n": "count",
+    "range": "group",
+    "summary-of": "summary summaryof",
+    "temp": "temperature",
+    "tokens": "max-tokens max_tokens",
+}
+OPTIONS = {name: name for name in _NAMES.split()} | {
+    alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()
 }
 """Every name that an option may be given by, and what it is called in the catalog."""
 

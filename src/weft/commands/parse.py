@@ -5,11 +5,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from weft.commands.actions import Command, ContinueCommand, ThinkCommand
-from weft.commands.catalog import CATALOG, ROWS
+from weft.commands.catalog import CATALOG, DOUBTFUL, HELP, ROWS, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.classifier import RankedCommand, rank
 from weft.commands.formatter import write_command
 from weft.commands.grammar import CommandRow, Slot
-from weft.commands.hints import DOUBTFUL, HELP, NotRun, doubtful, forms, near_misses, verbs
 from weft.commands.lexer import Option, Quoted, Token, Word, thought_start, tokens_of
 from weft.commands.reader import Misfit, read_form
 from weft.commands.scanner import Ignored, ScannedCommand, Why, scan

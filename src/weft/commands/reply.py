@@ -98,11 +98,11 @@ def unbookmarked(node: str) -> str:
 
 
 def pruned(node: str, count: int) -> str:
-    return done(f"pruned [{node}]", _count(count, "node"), f"→ restore {node} brings it back")
+    return done(f"pruned [{node}]", counted(count, "node"), f"→ restore {node} brings it back")
 
 
 def restored(node: str, count: int) -> str:
-    return done(f"restored [{node}]", _count(count, "node"))
+    return done(f"restored [{node}]", counted(count, "node"))
 
 
 def excluded(node: str) -> str:
@@ -114,11 +114,11 @@ def included(node: str) -> str:
 
 
 def collapsed(first: str, last: str, name: str, count: int) -> str:
-    return done(f'collapsed [{first}]-[{last}] as "{short(name)}"', _count(count, "node"))
+    return done(f'collapsed [{first}]-[{last}] as "{short(name)}"', counted(count, "node"))
 
 
 def expanded(name: str, count: int) -> str:
-    return done(f'expanded "{short(name)}"', _count(count, "node"))
+    return done(f'expanded "{short(name)}"', counted(count, "node"))
 
 
 def quoted(text: str) -> str:
@@ -148,7 +148,7 @@ def pinned(what: str) -> str:
 
 
 def stashed(label: str, tokens: int) -> str:
-    return done(f'stashed "{short(label)}"', _count(tokens, "token"))
+    return done(f'stashed "{short(label)}"', counted(tokens, "token"))
 
 
 def recalled(label: str) -> str:
@@ -160,7 +160,7 @@ def dropped(what: str) -> str:
 
 
 def continued(start: str, new: Sequence[str], agent: str) -> str:
-    return done(f"continued from [{start}]", _count(len(new), "result"), _ids(new), f"by {short(agent)}")
+    return done(f"continued from [{start}]", counted(len(new), "result"), _ids(new), f"by {short(agent)}")
 
 
 def wrote(title: str, what: str, revision: int) -> str:
@@ -170,13 +170,15 @@ def wrote(title: str, what: str, revision: int) -> str:
 
 def listed(node: str, what: str, rows: Sequence[str], *, more: int = 0) -> str:
     """`what` is the plural: `continuations`."""
-    count = _count(len(rows) + more, what.removesuffix("s"))
+    count = counted(len(rows) + more, what.removesuffix("s"))
     head = done(f"[{node}] has {count}", f"{len(rows)} shown" if more else "")
     return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
 def searched(query: str, rows: Sequence[str], *, more: int = 0) -> str:
-    head = done(f'"{short(query)}"', _count(len(rows) + more, "result"), f"{len(rows)} shown" if more else "")
+    head = done(
+        f'"{short(query)}"', counted(len(rows) + more, "result"), f"{len(rows)} shown" if more else ""
+    )
     return "\n".join([head, *(f"  {one_line(row)}" for row in rows)])
 
 
@@ -184,8 +186,9 @@ def _ids(nodes: Iterable[str]) -> str:
     return ", ".join(f"[{node}]" for node in nodes)
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    """`2 nodes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def short(text: str, most: int = 80) -> str:
@@ -272,7 +275,7 @@ def viewed(node: Shown, *, summary: bool, annotations: Sequence[Shown] = ()) -> 
 
 def branch_as_nodes(nodes: Sequence[Shown]) -> str:
     """A branch, each node by itself with its full heading."""
-    lines = [done(_count(len(nodes), "node"))]
+    lines = [done(counted(len(nodes), "node"))]
     for each in nodes:
         lines += [f"  {each.heading}", _set_in(each.text, "    ")]
     return "\n".join(lines)
@@ -280,13 +283,13 @@ def branch_as_nodes(nodes: Sequence[Shown]) -> str:
 
 def branch_as_prose(node: str, prose: str, count: int) -> str:
     """A branch stitched together, for reading."""
-    return "\n".join([done(f"branch to [{node}]", _count(count, "node")), _set_in(prose)])
+    return "\n".join([done(f"branch to [{node}]", counted(count, "node")), _set_in(prose)])
 
 
 def tree_drawn(rows: Sequence[TreeRow], depth: int) -> str:
     """A drawing by indentation; `*` is the cursor."""
     first = rows[0].local_id if rows else ""
-    lines = [done(f"tree from [{first}]" if first else "tree", f"depth:{depth}", _count(len(rows), "node"))]
+    lines = [done(f"tree from [{first}]" if first else "tree", f"depth:{depth}", counted(len(rows), "node"))]
     for row in rows:
         star = "*" if row.here else ""
         more = f" · {row.more:,} more below" if row.more else ""

@@ -66,12 +66,10 @@ class Why(StrEnum):
 
 
 class Span(NamedTuple):
-    """A stretch of the output, in characters and in bytes of UTF-8. The end is not part of it."""
+    """A stretch of the output, in characters. The end is not part of it."""
 
     start: int
     end: int
-    byte_start: int
-    byte_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,6 @@ class Scan:
     cut: int | None
     """Where the first prose after a batch begins, in characters: from there on it was written without
     the results. None if there is none."""
-    byte_cut: int | None
     ignored: tuple[Ignored, ...]
 
     @property
@@ -129,7 +126,6 @@ def scan(text: str, *, given: str = "") -> Scan:
 class _Line(NamedTuple):
     text: str
     place: int
-    bytes: int
 
 
 @dataclass(slots=True)
@@ -137,7 +133,6 @@ class _Open:
     """A command that has begun: its parts so far, and what it waits for."""
 
     start: int
-    byte_start: int
     own: bool
     think: bool
     parts: list[str]
@@ -156,13 +151,12 @@ class Scanner:
         self.cut: int | None = None
         self.work = 0
         """How many characters were looked at: never more than a few times the input."""
-        self._byte_cut: int | None = None
         self._commands: list[ScannedCommand] = []
         self._ignored: list[Ignored] = []
         self._prose: list[str] = []
         self._pending: list[str] = []
         """Pieces of the line that is not complete yet."""
-        self._place = self._bytes = 0
+        self._place = 0
         """Where that line begins."""
         self._own = len(given)
         self._open: _Open | None = None
@@ -240,12 +234,11 @@ class Scanner:
         if self._held is not None:
             self._read_held(self._held)
         if self._open is not None:
-            self._complete(self._open, self._place, self._bytes, closed=False)
+            self._complete(self._open, self._place, closed=False)
         return Scan(
             commands=tuple(self._commands),
             prose="\n".join(self._prose).strip("\n"),
             cut=self.cut,
-            byte_cut=self._byte_cut,
             ignored=tuple(self._ignored),
         )
 
@@ -259,10 +252,7 @@ class Scanner:
         if first < len(piece):
             self._peeked = True
             if piece[first] != ARROW:
-                self._set_cut(self._place, self._bytes)
-
-    def _set_cut(self, place: int, byte: int) -> None:
-        self.cut, self._byte_cut = place, byte
+                self.cut = self._place
 
     def _end_line(self, *, newline: bool) -> None:
         line = "".join(self._pending)
@@ -271,7 +261,6 @@ class Scanner:
         if newline or line:
             self._line(line)
         self._place += len(line) + newline
-        self._bytes += _size(line) + newline
 
     def _line(self, line: str) -> None:
         if self._held is not None:
@@ -309,7 +298,7 @@ class Scanner:
 
     def _hold(self, held: list[_Line], line: str) -> None:
         """Keep a line until it is known whether it is shown or said: it is shown if what is open is closed."""
-        held.append(_Line(line, self._place, self._bytes))
+        held.append(_Line(line, self._place))
         closed = [pair for pair, opens in _pairs(line) if not opens and self._unpaired[pair]]
         if not closed:
             return
@@ -327,13 +316,13 @@ class Scanner:
         self._held = None
         self._unpaired.clear()
         self._closers = {pair: line.place for line in held for pair, opens in _pairs(line.text) if not opens}
-        after = self._place, self._bytes
+        after = self._place
         for each in held:
-            self._place, self._bytes = each.place, each.bytes
+            self._place = each.place
             self._line(each.text)
             if self.cut is not None:
                 break
-        self._place, self._bytes = after
+        self._place = after
 
     def _open_pairs(self, line: str) -> None:
         """Note the pairs that are open at the end of a line."""
@@ -362,8 +351,7 @@ class Scanner:
             return Why.CODE if self._inside.startswith("`") else Why.QUOTATION
         if self._quoted:
             return Why.QUOTATION
-        deep = len(line[:first].expandtabs(_TAB)) >= _CODE_INDENT
-        if deep and self._spoken and (self._blank or self._indented):
+        if _depth(line) >= _CODE_INDENT and self._spoken and (self._blank or self._indented):
             # After words and a blank line, that is how Markdown shows code.
             self._indented = True
             return Why.CODE
@@ -374,7 +362,6 @@ class Scanner:
         thinking = thought_start(line, after)
         opened = _Open(
             start=self._place + first,
-            byte_start=self._bytes + _size(line[:first]),
             own=self._place + first >= self._own,
             think=thinking is not None,
             parts=[],
@@ -403,8 +390,7 @@ class Scanner:
         if end < len(rest):
             opened.mark, self._open = rest[end], opened
             return
-        text = line.rstrip()
-        self._complete(opened, self._place + len(text), self._bytes + _size(text), closed=True)
+        self._complete(opened, self._place + len(line.rstrip()), closed=True)
 
     def _think(self, opened: _Open, line: str, start: int) -> None:
         self._open = opened
@@ -413,26 +399,25 @@ class Scanner:
         if end < 0:
             return
         after = end + len(BACK)
-        size = _size(line[:after])
-        self._complete(opened, self._place + after, self._bytes + size, closed=True)
+        self._complete(opened, self._place + after, closed=True)
         rest = line[after:]
         if _first(rest) < len(rest):
-            self._speak(rest, after, size)
+            self._speak(rest, after)
 
-    def _complete(self, opened: _Open, end: int, byte_end: int, *, closed: bool) -> None:
+    def _complete(self, opened: _Open, end: int, *, closed: bool) -> None:
         self._open, self._removed = None, True
         if not opened.own:
             return
-        span = Span(opened.start, end, opened.byte_start, byte_end)
-        self._commands.append(ScannedCommand(span, "\n".join(opened.parts).strip(), opened.think, closed))
+        text = "\n".join(opened.parts).strip()
+        self._commands.append(ScannedCommand(Span(opened.start, end), text, opened.think, closed))
         # A thought has no result, so what follows it was not written without one.
         self._answerable = self._answerable or not opened.think
 
-    def _speak(self, line: str, offset: int = 0, byte_offset: int = 0) -> None:
+    def _speak(self, line: str, offset: int = 0) -> None:
         if self._answerable:
-            self._set_cut(self._place + offset, self._bytes + byte_offset)
+            self.cut = self._place + offset
             return
-        if self._blank and _first(line) < len(line) and not self._starts_deep(line):
+        if self._blank and _first(line) < len(line) and _depth(line) < _CODE_INDENT:
             self._indented = False
         self._blank = False
         self._spoken = True
@@ -441,9 +426,6 @@ class Scanner:
         self._open_block(line)
         if self._fence is None and not self._tag and not self._inside:
             self._open_pairs(line)
-
-    def _starts_deep(self, line: str) -> bool:
-        return len(line[: _first(line)].expandtabs(_TAB)) >= _CODE_INDENT
 
     def _say(self, line: str) -> None:
         self._prose.append(line)
@@ -497,8 +479,7 @@ class Scanner:
             return
         mark, length, indent = self._fence
         bare = line.strip(" \t\r>")
-        depth = len(line[: _first(line)].expandtabs(_TAB))
-        if len(bare) >= length and not bare.strip(mark) and depth <= indent + 3:
+        if len(bare) >= length and not bare.strip(mark) and _depth(line) <= indent + 3:
             self._fence = None
 
 
@@ -553,12 +534,13 @@ def _ends(mark: str, inside: str) -> bool:
 
 def _first(line: str) -> int:
     """The place of the first character that is not blank."""
-    found = _BLANKS.match(line)
-    return 0 if found is None else found.end()
+    blanks = _BLANKS.match(line)
+    return 0 if blanks is None else blanks.end()
 
 
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+def _depth(line: str) -> int:
+    """How far a line is indented."""
+    return len(line[: _first(line)].expandtabs(_TAB))
 
 
 _HEADED = re.compile(r"[ \t]*+(?:✓ )?(?:\[([0-9a-z']{4,26})\] ([^·\n]*)|(doc:\"[^\"\n]*\"))")

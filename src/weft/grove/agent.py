@@ -9,11 +9,9 @@ from weft.commands.reply import Result
 from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
-from weft.runtime.collaboration.limits import SECONDS, TOKENS, TURNS, Limits
-from weft.runtime.collaboration.resume import unfinished_run
 from weft.runtime.collaboration.run import Collaboration
 from weft.runtime.collaboration.run_events import Answered, Ending, Finished, RunEvent
-from weft.runtime.collaboration.task import task_for
+from weft.runtime.collaboration.task import SECONDS, TOKENS, TURNS, Limits, task_for, unfinished_run
 from weft.runtime.contexts.option_checks import check_known
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import parse_options

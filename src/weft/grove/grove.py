@@ -37,7 +37,7 @@ from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex
 from weft.runtime.search.results import HitKind, Hits
 from weft.runtime.search.search import search
-from weft.runtime.summaries.worker import start_summaries
+from weft.runtime.summaries.jobs import start_summaries
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
@@ -46,10 +46,9 @@ from weft.store.base import Store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.progress import Progress, silent
-from weft.tree.project import ProjectItem
-from weft.tree.reference import Link, Tag, TargetKind
+from weft.tree.reference import Link, ProjectItem, Tag, TargetKind
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from weft.grove.agent import AgentHandle
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
-    from weft.providers.registry import ProviderRegistry
+    from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers

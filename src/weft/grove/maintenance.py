@@ -60,12 +60,12 @@ def close_abandoned(executor: Executor, actor: Actor) -> int:
     with contextlib.suppress(WeftError):
         # A grove opens all the same; what cannot be closed now is closed next time.
         if calls:
-            from weft.runtime.collaboration.recovery import broken_turn  # noqa: PLC0415 - rarely needed
+            from weft.runtime.collaboration.finish import broken_turn  # noqa: PLC0415 - rarely needed
             from weft.runtime.generation.recovery import close_dead_calls  # noqa: PLC0415 - rarely needed
 
             closed += close_dead_calls(executor, actor, broken_turn)
         if runs:
-            from weft.runtime.collaboration.recovery import close_dead_runs  # noqa: PLC0415 - rarely needed
+            from weft.runtime.collaboration.finish import close_dead_runs  # noqa: PLC0415 - rarely needed
 
             closed += close_dead_runs(executor, actor)
     return closed

@@ -10,7 +10,7 @@ from weft.runtime.operations.projects import (
     AssignProject,
     ChangeProject,
 )
-from weft.tree.project import Project, ProjectItem, item_from_text
+from weft.tree.reference import Project, ProjectItem, item_from_text
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove

@@ -13,7 +13,7 @@ from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchi
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content, JsonValue
-from weft.tree.history import HistoryEntry, HistoryStep
+from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.item import Item
 from weft.tree.progress import Progress
 from weft.tree.reference import CollapsedRange

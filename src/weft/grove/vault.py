@@ -12,7 +12,7 @@ from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.tree.item import Item
-from weft.tree.vault import Vault
+from weft.tree.reference import Vault
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove

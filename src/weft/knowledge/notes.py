@@ -16,7 +16,7 @@ from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_
 from weft.tree.content import Image
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
-from weft.tree.vault import Vault
+from weft.tree.reference import Vault
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?\Z", re.DOTALL)
 _IMAGE_LIMIT = 20

@@ -1,7 +1,7 @@
 """A grove as one MCP server: who asks, what they may, and what each request is answered."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,36 +10,42 @@ import anyio.to_thread
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+)
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
-    CompleteRequestParams,
-    CompleteResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
 )
 
 from weft import __version__
-from weft.errors import UnauthenticatedError, WeftError
+from weft.errors import LimitExceededError, UnauthenticatedError, WeftError
 from weft.grove.grove import Grove
+from weft.mcp_server.command_tools import protocol_error, refused
 from weft.mcp_server.prompts import get_prompt, list_prompts
-from weft.mcp_server.resources import complete, list_resources, list_templates, read_resource
-from weft.mcp_server.results import protocol_error, refused
-from weft.mcp_server.sessions import CommandSessions, agent_of
-from weft.mcp_server.subscriptions import Subscriptions
-from weft.mcp_server.tools import TOOLS, ToolCaller, list_tools
+from weft.mcp_server.resources import (
+    ResourceAddress,
+    complete,
+    document_at,
+    list_resources,
+    list_templates,
+    parse_uri,
+    read_resource,
+)
+from weft.mcp_server.sessions import CommandSessions, ToolCaller, agent_of
+from weft.mcp_server.tools import TOOLS, list_tools
+from weft.runtime.events.log import Event
+from weft.runtime.events.subscription import Subscription
 from weft.tree.agent import Permission
+from weft.tree.event_kinds import LISTING_KINDS, STEP_KINDS
 
 CALLER = "weft.caller"
 """Where a request over HTTP carries the grove of its caller."""
@@ -49,10 +55,84 @@ INSTRUCTIONS = (
     "can be restored, and `undo` takes back your own last step. `help` says what you may do here."
 )
 _THREADS = 8
+MOST_STREAMS = 100
+_MOST_ADDRESSES = 1_000
 _log = logging.getLogger("weft.mcp")
 
+P = TypeVar("P")
 R = TypeVar("R")
 Context = ServerRequestContext[Any, Any]
+
+
+class Subscriptions:
+    """Streams of changes, each for one caller, with what it may see."""
+
+    def __init__(self) -> None:
+        self._open: set[ListenHandler] = set()
+
+    async def serve(
+        self,
+        context: Context,
+        params: SubscriptionsListenRequestParams,
+        grove: Grove,
+    ) -> SubscriptionsListenResult:
+        """One stream, until the client ends it."""
+        if len(self._open) >= MOST_STREAMS:
+            raise _too_many(f"{MOST_STREAMS} clients are listening already")
+        wanted = params.notifications.resource_subscriptions or []
+        if len(wanted) > _MOST_ADDRESSES:
+            raise _too_many(f"{len(wanted):,} addresses are too many for one stream")
+        addresses = [(uri, parse_uri(uri)) for uri in wanted]
+        following = await anyio.to_thread.run_sync(_follow, grove, [each for _, each in addresses])
+        bus = InMemorySubscriptionBus()
+        stream = ListenHandler(bus)
+        self._open.add(stream)
+        told: list[SubscriptionsListenResult] = []
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_publish, following, bus, addresses)
+                told.append(await stream(context, params))
+                tasks.cancel_scope.cancel()
+            return told[0]
+        finally:
+            self._open.discard(stream)
+            following.close()
+
+    def close(self) -> None:
+        """End all streams, in order: clients are told that nothing more comes."""
+        for stream in list(self._open):
+            stream.close()
+
+
+def _follow(grove: Grove, addresses: Iterable[ResourceAddress]) -> Subscription:
+    """From now on; what may not be read cannot be listened to either."""
+    for each in addresses:
+        if each.kind == "document":
+            document_at(grove, each.id)
+        else:
+            grove.read.tree(each.id)
+    return grove.follow(after="now")
+
+
+async def _publish(
+    following: Subscription, bus: InMemorySubscriptionBus, addresses: list[tuple[str, ResourceAddress]]
+) -> None:
+    async for batch in following.batches():
+        for told in dict.fromkeys(each for event in batch for each in _told(event, addresses)):
+            await bus.publish(told)
+
+
+def _told(event: Event, addresses: list[tuple[str, ResourceAddress]]) -> list[ServerEvent]:
+    document = event.payload.get("document")
+    changed = event.tree_id or (document if isinstance(document, str) else event.payload.get("tree"))
+    told: list[ServerEvent] = [ResourceUpdated(uri) for uri, each in addresses if each.id == changed]
+    if event.kind in LISTING_KINDS or (event.tree_id is None and event.kind in STEP_KINDS):
+        told.append(ResourcesListChanged())
+    return told
+
+
+def _too_many(message: str) -> MCPError:
+    return protocol_error(LimitExceededError(message, hint="end a stream that is not needed"))
 
 
 @dataclass(slots=True)
@@ -81,21 +161,21 @@ class McpFace:
             title="Weft",
             description="A loom: branching conversations and texts as trees.",
             instructions=INSTRUCTIONS,
-            on_list_tools=self._list_tools,
+            on_list_tools=_fixed(list_tools()),
             on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
+            on_list_resources=self._answering(
+                lambda grove, params: list_resources(grove, None if params is None else params.cursor)
+            ),
+            on_list_resource_templates=_fixed(list_templates()),
+            on_read_resource=self._answering(lambda grove, params: read_resource(grove, params.uri)),
             on_subscriptions_listen=self._listen,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
+            on_list_prompts=_fixed(list_prompts()),
+            on_get_prompt=self._answering(
+                lambda grove, params: get_prompt(grove, params.name, params.arguments)
+            ),
+            on_completion=self._answering(lambda grove, params: complete(grove, params.argument)),
             get_tool_input_schema=lambda name: TOOLS[name].taken.input_schema() if name in TOOLS else None,
         )
-
-    async def _list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        del context, params
-        return list_tools()
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Every refusal is an answer that the model can read; only what is no tool at all is an error."""
@@ -114,33 +194,6 @@ class McpFace:
         except Exception:  # noqa: BLE001 - told to the log; a client gets none of our insides
             raise _failed(f"the tool {params.name}") from None
 
-    async def _list_resources(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
-        cursor = None if params is None else params.cursor
-        return await self._asked(context, lambda grove: list_resources(grove, cursor))
-
-    async def _list_templates(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        del context, params
-        return list_templates()
-
-    async def _read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await self._asked(context, lambda grove: read_resource(grove, params.uri))
-
-    async def _list_prompts(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        del context, params
-        return list_prompts()
-
-    async def _get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        return await self._asked(context, lambda grove: get_prompt(grove, params.name, params.arguments))
-
-    async def _complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
-        return await self._asked(context, lambda grove: complete(grove, params.argument))
-
     async def _listen(
         self, context: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
@@ -150,14 +203,18 @@ class McpFace:
         except WeftError as error:
             raise protocol_error(error) from None
 
-    async def _asked(self, context: Context, work: Callable[[Grove], R]) -> R:
-        """The result of the work for the caller; an error in the protocol's form."""
-        try:
-            return await self._in_thread(lambda: work(self._grove_of(context)))
-        except WeftError as error:
-            raise protocol_error(error) from None
-        except Exception:  # noqa: BLE001 - the same
-            raise _failed(context.method) from None
+    def _answering(self, work: Callable[[Grove, P], R]) -> Callable[[Context, P], Awaitable[R]]:
+        """Answers a request with the result of the work for its caller; an error has the protocol's form."""
+
+        async def answer(context: Context, params: P) -> R:
+            try:
+                return await self._in_thread(lambda: work(self._grove_of(context), params))
+            except WeftError as error:
+                raise protocol_error(error) from None
+            except Exception:  # noqa: BLE001 - logged; a client gets no internals
+                raise _failed(context.method) from None
+
+        return answer
 
     def _grove_of(self, context: Context) -> Grove:
         """The grove as the asker may see and change it. Blocking."""
@@ -174,6 +231,16 @@ class McpFace:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_THREADS)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+
+def _fixed(result: R) -> Callable[[Context, object], Awaitable[R]]:
+    """Answers every request with the same."""
+
+    async def answer(context: Context, params: object) -> R:
+        del context, params
+        return result
+
+    return answer
 
 
 def _failed(where: str) -> MCPError:

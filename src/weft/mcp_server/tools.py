@@ -1,146 +1,301 @@
-"""All tools in one table: those that are commands, and what a client needs to begin."""
+"""All tools in one table: the commands, and trees, documents, agents, contexts and help."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal
 
-from mcp_types import CallToolResult, ListToolsResult, Tool, ToolAnnotations
+from mcp_types import CallToolResult, ListToolsResult
+from pydantic import Field
 
-from weft.commands.catalog import ROWS
-from weft.commands.grammar import CommandRow
-from weft.errors import CrossTreeError, WeftError
-from weft.mcp_server.arguments import Arguments, TreeArguments
-from weft.mcp_server.command_arguments import CommandArguments, arguments_of
-from weft.mcp_server.grove_tools import GROVE_TOOLS, GroveTool
-from weft.mcp_server.results import answered, refused
-from weft.mcp_server.sessions import ToolCaller, run_command
-from weft.tree.agent import Permission
+from weft.commands.catalog import CATALOG, help_on, help_text, refusal
+from weft.commands.reply import counted, done, quoted, short
+from weft.context.manifest import Manifest
+from weft.errors import InvalidInputError
+from weft.grove.grove import Grove
+from weft.ids import is_ulid
+from weft.mcp_server.arguments import MOST, Arguments, Node, Title, TreeArguments
+from weft.mcp_server.command_tools import McpTool, Run, answered, command_tools
+from weft.mcp_server.resources import document_uri, tree_uri
+from weft.mcp_server.sessions import ToolCaller
+from weft.runtime.contexts.linked_documents import may_cross
+from weft.runtime.operations.permissions import permissions_of
+from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
+from weft.tree.agent import AgentType, Permission
 
-__all__ = ["TOOLS", "McpTool", "ToolCaller", "list_tools"]
-
-Run: TypeAlias = Callable[[Any, ToolCaller], Awaitable[CallToolResult]]
-
-_LINE = 200
-_FLAGGED = "call it again with everywhere: true"
-_REPLY: dict[str, Any] = {
+_TEXT: dict[str, Any] = {"type": "string"}
+_SHELVED: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "command": {"type": "string"},
-        "reply": {"type": "string"},
-        "result": {"type": "integer"},
-        "shortened": {"type": "boolean"},
-        "nodes": {"type": "array", "items": {"type": "string"}},
-        "tree": {"type": "string"},
-        "at": {"type": "string"},
+        "id": _TEXT,
+        "title": _TEXT,
+        "summary": _TEXT,
+        "updatedAt": {"type": "string", "format": "date-time"},
+        "uri": _TEXT,
     },
-    "required": ["command", "reply", "shortened", "nodes", "tree"],
+    "required": ["id", "title", "uri"],
 }
-"""What a command comes to: as a command would say it, the answer in words (of a long one, its beginning), its
-number, what was made, and where you are now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpTool:
-    """One tool."""
+def _listing(name: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "array", "items": _SHELVED},
+            "next": {
+                "type": "string",
+                "description": "Give it as `after` for the next ones; none: that was all.",
+            },
+        },
+        "required": [name],
+    }
 
-    name: str
-    title: str
-    description: str
-    permission: Permission
-    taken: type[Arguments]
-    output: dict[str, Any]
-    run: Run
-    hints: ToolAnnotations
 
-    def listed(self) -> Tool:
-        return Tool(
-            name=self.name,
-            title=self.title,
-            description=f"{self.description} Needs {self.permission}.",
-            input_schema=self.taken.input_schema(),
-            output_schema=self.output,
-            annotations=self.hints,
+class _HelpArguments(Arguments):
+    command: Annotated[str | None, Field(max_length=100, description="One tool; else all of them.")] = None
+
+
+class _Page(Arguments):
+    after: Annotated[str | None, Field(max_length=26, description="The `next` of the page before.")] = None
+    limit: Annotated[int, Field(ge=1, le=MOST, description="How many at most.")] = 50
+
+
+class _NewTree(Arguments):
+    title: Annotated[Title | None, Field(description="Else the first words of the text.")] = None
+    text: Annotated[str, Field(description="What the root says; it may be empty.")] = ""
+    mode: Annotated[
+        Literal["dialogue", "buffer"], Field(description="A conversation, or one growing document.")
+    ] = "dialogue"
+    system_context: Annotated[str, Field(description="What models are told before anything else.")] = ""
+    description: str = ""
+
+
+class _NewDocument(Arguments):
+    title: Annotated[Title, Field(description="What it is called.")]
+    text: Annotated[str, Field(description="Markdown.")] = ""
+
+
+class _Seen(TreeArguments):
+    node: Annotated[Node | None, Field(description="Where; else where you are.")] = None
+    limit: Annotated[int | None, Field(ge=1, le=100_000_000, description="The budget in tokens.")] = None
+    strategy: Annotated[
+        Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] | None, Field(description="What is cut.")
+    ] = None
+    agent: Annotated[Title | None, Field(description="Who would answer.")] = None
+    messages: Annotated[bool, Field(description="The messages too, not only the account of them.")] = False
+    manifest: Annotated[bool, Field(description="The account of every single piece too.")] = False
+
+
+def _listed(
+    noun: str, shelved: Callable[..., list[Shelved]], uri: Callable[[str], str]
+) -> Callable[[_Page, Grove], CallToolResult]:
+    def run(given: _Page, grove: Grove) -> CallToolResult:
+        if given.after is not None and not is_ulid(given.after):
+            raise InvalidInputError("after: unknown cursor", hint="give what `next` said", path="after")
+        listed = shelved(grove.read, after=given.after, limit=given.limit + 1)
+        shown = listed[: given.limit]
+        rows = [
+            {
+                "id": each.id,
+                "title": each.title,
+                "summary": each.summary,
+                "updatedAt": each.updated_at,
+                "uri": uri(each.id),
+            }
+            for each in shown
+        ]
+        facts: dict[str, object] = {f"{noun}s": rows}
+        more = len(listed) > len(shown)
+        if more:
+            facts["next"] = shown[-1].id
+        head = done(counted(len(shown), noun), "there are more" if more else "")
+        return answered("\n".join([head, *(f"  {each.id} {quoted(each.title)}" for each in shown)]), facts)
+
+    return run
+
+
+def _new_tree(given: _NewTree, grove: Grove) -> CallToolResult:
+    tree = grove.plant(
+        given.title,
+        given.text,
+        mode=given.mode,
+        system_context=given.system_context,
+        description=given.description,
+    )
+    root = tree.root.local_id
+    facts = {"id": tree.id, "title": tree.title, "root": root, "mode": tree.mode, "uri": tree_uri(tree.id)}
+    return answered(done(f"planted {quoted(tree.title)}", f"you are at [{root}]", f"id {tree.id}"), facts)
+
+
+def _new_document(given: _NewDocument, grove: Grove) -> CallToolResult:
+    made = grove.write_document(given.title, given.text)
+    title, revision = made.value.title, made.value.revision
+    facts = {"id": made.id, "title": title, "revision": revision, "uri": document_uri(made.id)}
+    return answered(done(f"created doc:{quoted(title)}", f"id {made.id}"), facts)
+
+
+def _agents(_: Arguments, grove: Grove) -> CallToolResult:
+    listed = grove.read.agents()
+    rows = [
+        {"id": each.id, "name": each.name, "type": each.type, "permissions": each.permissions}
+        | ({} if each.model_ref is None else {"model": each.model_ref})
+        for each in listed
+    ]
+    lines = [
+        f"  {short(each.name)} · {'person' if each.type is AgentType.HUMAN else each.model_ref}"
+        for each in listed
+    ]
+    return answered("\n".join([done(counted(len(listed), "agent")), *lines]), {"agents": rows})
+
+
+def _context(given: _Seen, grove: Grove) -> CallToolResult:
+    tree = grove.tree(given.tree)
+    node = tree.cursor if given.node is None else tree.node(given.node)
+    seen = node.context(limit=given.limit, strategy=given.strategy, agent=given.agent)
+    left = {"messages", "system", "document"} if not given.messages else set[str]()
+    left |= set() if given.manifest else {"manifest"}
+    whole = {name: value for name, value in seen.to_wire().items() if name not in left}
+    account = _account(seen.manifest)
+    head = done(
+        f"at [{node.local_id}] a model would see {seen.tokens:,} tokens",
+        counted(len(seen.messages), "message"),
+        f"{seen.removed_nodes:,} nodes left out" if seen.removed_nodes else "",
+    )
+    lines = [
+        f"  {each['count']:,} × {each['kind']} {each['outcome']} · {each['reason']} · {each['tokens']:,} tokens"
+        for each in account
+    ]
+    facts = {**whole, "account": account, "node": node.local_id, "tree": tree.id}
+    return answered("\n".join([head, *lines]), facts)
+
+
+def _account(manifest: Manifest) -> list[dict[str, Any]]:
+    """What became of the pieces and why, those alike together: short, however long the path is."""
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for entry in manifest:
+        kind, outcome, reason = entry.kind.value, entry.outcome.value, entry.reason
+        row = rows.setdefault(
+            (kind, outcome, reason),
+            {"kind": kind, "outcome": outcome, "reason": reason, "count": 0, "tokens": 0, "first": entry.id},
         )
+        row["count"] += entry.count
+        row["tokens"] += entry.tokens
+        row["last"] = entry.last or entry.id
+    return list(rows.values())
+
+
+def _help(given: _HelpArguments, grove: Grove) -> CallToolResult:
+    """What would work: by the same rights that the operations ask for."""
+    with grove.read.store.read() as session:
+        mine, crossing = permissions_of(session, grove.read.actor), may_cross(session, grove.read.actor)
+    denied = refusal(CATALOG["help"], mine)
+    if denied is not None:
+        raise denied
+    others = {each.name: each for each in _GROVE_TOOLS if each.name != "help"}
+    name = (given.command or "").strip().removeprefix("→").strip()
+    if given.command is None:
+        named = (
+            f"  {each.name} · {each.title.lower()}"
+            + ("" if each.permission in mine else f" (not permitted: {each.permission} not enabled)")
+            for each in others.values()
+        )
+        text = "\n".join([help_text(mine, crossing=crossing), *named])
+    elif name in others:
+        tool = others[name]
+        permitted = tool.permission in mine
+        right = (
+            f"permitted by {tool.permission}"
+            if permitted
+            else f"not permitted: {tool.permission} not enabled"
+        )
+        text = "\n".join([done(tool.name, tool.description), f"  {right}"])
+    else:
+        text = help_on(name, mine, crossing=crossing)
+    return answered(text, {"permissions": sorted(mine)})
+
+
+def _in_thread(work: Callable[[Any, Grove], CallToolResult]) -> Run:
+    async def run(given: Arguments, caller: ToolCaller) -> CallToolResult:
+        return await caller.in_thread(lambda: work(given, caller.grove))
+
+    return run
+
+
+def _made(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {} for name in names}, "required": list(names)}
+
+
+_GROVE_TOOLS: tuple[McpTool, ...] = (
+    McpTool(
+        name="trees",
+        title="List trees",
+        description="The trees of this grove, the newest first.",
+        permission=Permission.LOOM_AWARE,
+        taken=_Page,
+        output=_listing("trees"),
+        run=_in_thread(_listed("tree", shelved_trees, tree_uri)),
+    ),
+    McpTool(
+        name="new_tree",
+        title="Plant a tree",
+        description="Begin a conversation or a text.",
+        permission=Permission.LOOM_WRITE,
+        taken=_NewTree,
+        output=_made("id", "title", "root", "mode", "uri"),
+        run=_in_thread(_new_tree),
+        reads=False,
+    ),
+    McpTool(
+        name="documents",
+        title="List documents",
+        description="The documents of this grove, the newest first.",
+        permission=Permission.DOC_READ,
+        taken=_Page,
+        output=_listing("documents"),
+        run=_in_thread(_listed("document", shelved_documents, document_uri)),
+    ),
+    McpTool(
+        name="new_document",
+        title="Begin a document",
+        description="A new document; `link` it to a node or tree to read and write it there.",
+        permission=Permission.DOC_WRITE,
+        taken=_NewDocument,
+        output=_made("id", "title", "revision", "uri"),
+        run=_in_thread(_new_document),
+        reads=False,
+    ),
+    McpTool(
+        name="agents",
+        title="List agents",
+        description="People and models that take part, for `continue`.",
+        permission=Permission.LOOM_AWARE,
+        taken=Arguments,
+        output=_made("agents"),
+        run=_in_thread(_agents),
+    ),
+    McpTool(
+        name="context",
+        title="What a model would see",
+        description="Exactly what a model would be sent at a node, with the account of what was left out and why.",
+        permission=Permission.LOOM_AWARE,
+        taken=_Seen,
+        output=_made("tokens", "account", "node", "tree"),
+        run=_in_thread(_context),
+    ),
+    McpTool(
+        name="help",
+        title="Help",
+        description="What you may do here, and how.",
+        permission=Permission.LOOM_AWARE,
+        taken=_HelpArguments,
+        output=_made("permissions"),
+        run=_in_thread(_help),
+    ),
+)
+TOOLS: Mapping[str, McpTool] = MappingProxyType(
+    {each.name: each for each in (*_GROVE_TOOLS, *command_tools())}
+)
 
 
 def list_tools() -> ListToolsResult:
     """All tools, for every caller: one that is not permitted says so when it is called, and `help` says it before."""
     return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
-
-
-async def _command(taken: CommandArguments, caller: ToolCaller, row: CommandRow) -> CallToolResult:
-    done = await run_command(caller, taken.tree, taken.command(row))
-    if done.result.error is not None:
-        return refused(_as_arguments(done.result.error, taken))
-    facts: dict[str, object] = {
-        "command": _line(done.result.command),
-        "reply": done.result.shown,
-        "shortened": done.result.short is not None,
-        "nodes": done.result.nodes,
-        "tree": done.tree,
-    }
-    if done.numbered:
-        facts["result"] = done.result.number
-    if done.at is not None:
-        facts["at"] = done.at
-    return answered(done.result.shown, facts)
-
-
-def _line(text: str) -> str:
-    """As much of it as says what it was; the client has just sent the rest."""
-    line = " ".join(text[: 2 * _LINE].split())
-    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
-
-
-def _as_arguments(error: WeftError, taken: TreeArguments) -> WeftError:
-    """A hint that shows how a command says it, as a tool is told it."""
-    if isinstance(error, CrossTreeError):
-        flag = "everywhere" in type(taken).model_fields and not getattr(taken, "everywhere", False)
-        return CrossTreeError(error.message, hint=_FLAGGED if flag else "name that tree as `tree`")
-    return error
-
-
-def _as_tool(row: CommandRow) -> McpTool:
-    async def run(given: CommandArguments, caller: ToolCaller) -> CallToolResult:
-        return await _command(given, caller, row)
-
-    return McpTool(
-        name=row.name,
-        title=row.name.capitalize(),
-        description=row.tool or f"{row.help[:1].upper()}{row.help[1:]}.",
-        permission=row.permission,
-        taken=arguments_of(row),
-        output=_REPLY,
-        run=run,
-        hints=ToolAnnotations(
-            read_only_hint=row.reads,
-            destructive_hint=row.name == "write",
-            idempotent_hint=row.reads or row.repeatable,
-            open_world_hint=row.permission is Permission.LOOM_GENERATE,
-        ),
-    )
-
-
-def _as_grove_tool(each: GroveTool) -> McpTool:
-    return McpTool(
-        name=each.name,
-        title=each.title,
-        description=each.description,
-        permission=each.permission,
-        taken=each.taken,
-        output=each.output,
-        run=each.run,
-        hints=ToolAnnotations(
-            read_only_hint=not each.writes,
-            destructive_hint=False,
-            idempotent_hint=not each.writes,
-            open_world_hint=False,
-        ),
-    )
-
-
-TOOLS: Mapping[str, McpTool] = MappingProxyType(
-    {each.name: _as_grove_tool(each) for each in GROVE_TOOLS}
-    | {row.name: _as_tool(row) for row in ROWS if row.name != "help"}
-)

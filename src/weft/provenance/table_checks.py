@@ -16,7 +16,6 @@ from sqlalchemy import and_, select
 from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
-from weft.provenance.events import Chain
 from weft.provenance.fingerprints import (
     DOCUMENT,
     PROJECT,
@@ -39,6 +38,7 @@ from weft.provenance.fingerprints import (
     user_fingerprint,
 )
 from weft.provenance.nodes import AgentTable
+from weft.provenance.replay import Chain
 from weft.provenance.report import Findings
 from weft.store import schema
 from weft.store.bodies import PackingError, unpack

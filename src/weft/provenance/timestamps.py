@@ -12,8 +12,8 @@ from sqlalchemy import select
 from weft.errors import WeftError
 from weft.provenance.authority import certified_time
 from weft.provenance.damaged_rows import fetch
-from weft.provenance.events import EventRecord
 from weft.provenance.fingerprints import timestamp_fingerprint
+from weft.provenance.replay import EventRecord
 from weft.provenance.report import Findings
 from weft.provenance.table_checks import Inspection, compare_fingerprint
 from weft.store import schema

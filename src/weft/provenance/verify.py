@@ -13,7 +13,6 @@ from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
-from weft.provenance.events import Chain, read_chain
 from weft.provenance.fingerprints import (
     agent_fingerprint,
     choice_fingerprint,
@@ -32,7 +31,7 @@ from weft.provenance.nodes import (
     check_node,
     names_to_find,
 )
-from weft.provenance.replay import NodeLabels, Replay
+from weft.provenance.replay import Chain, NodeLabels, Replay, read_chain
 from weft.provenance.report import Findings, Report
 from weft.provenance.table_checks import (
     Inspection,

@@ -1,22 +1,33 @@
 """What all adapters share: how a provider is reached, what a request may ask for, and the dry run."""
 
+import asyncio
+import random
 import re
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, cast
 
 from weft.errors import ProviderError, Trouble, UnavailableError
-from weft.providers.base import ModelInfo, ModelProfile, Provider, Request
+from weft.providers.base import ModelInfo, ModelName, ModelProfile, Provider, Request
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.errors import missing_key
-from weft.providers.events import Event
-from weft.providers.exchange import WireRequest
+from weft.providers.events import (
+    Event,
+    Retried,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingDone,
+    ToolCalled,
+    WireRequest,
+)
 from weft.providers.keys import Keys, Secret, own_host
-from weft.tree.content import Audio, Image
+from weft.tree.content import Audio, Image, Text
+from weft.tree.message import Message
+from weft.tree.node import Role
 
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which a call times out, unless the call says otherwise."""
@@ -171,18 +182,23 @@ class Adapter(ABC):
     @abstractmethod
     def _make_client(self, connection: Connection) -> SdkClient: ...
 
+    def _info(self, model: str, listed: Mapping[str, object]) -> ModelInfo:
+        """A model's facts: its profile, with what the provider's list says of it."""
+        known = {name: value for name, value in listed.items() if name != "title" and value is not None}
+        title = str(listed.get("title") or model)
+        profile = replace(self.profile(model), **cast("dict[str, Any]", known))
+        return ModelInfo(name=ModelName(self.name, model), title=title, profile=profile)
+
     def _client(self) -> SdkClient:
         if self._made is None:
             with sdk_import(self.name):
                 self._made = self._make_client(self._connection)
         return self._made
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+    def stream(self, request: Request) -> AsyncGenerator[Event]:
         profile = self.profile(request.model)
         check_request(self.name, request, profile)
-        async with aclosing(self._client().stream(request, profile)) as events:
-            async for event in events:
-                yield event
+        return self._client().stream(request, profile)
 
     async def models(self) -> Sequence[ModelInfo]:
         return await self._client().models()
@@ -190,3 +206,120 @@ class Adapter(ABC):
     async def close(self) -> None:
         if self._made is not None:
             await self._made.close()
+
+
+_INSTRUCTION = (
+    "You continue documents. The user's message is a document that breaks off; it is not addressed to you. "
+    "Answer with what comes next, from the very next character on, in the same language, voice and form. "
+    "Repeat nothing of it, and add no greeting, comment, heading or quotation marks of your own."
+)
+_NOTHING_YET = "(The document is still empty: write its beginning.)"
+_SIMULATED = (
+    "The assistant is in CLI simulation mode, and responds to the user's CLI commands only with "
+    "the output of the command."
+)
+_COMMAND = "<cmd>cat document.txt</cmd>"
+
+
+class Seam:
+    """Where a document ends and its continuation begins.
+
+    Providers refuse an answer that begins with blanks at its end, so the document's last blanks are held
+    back; a model that writes them again has them taken off, so that they are not there twice.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, blanks: str = "") -> None:
+        self._left = blanks
+
+    def join(self, text: str) -> str:
+        """The piece of continuation, without what the document has already."""
+        taken = 0
+        while self._left and taken < len(text):
+            if text[taken] != self._left[0]:
+                self._left = ""
+                break
+            self._left = self._left[1:]
+            taken += 1
+        return text[taken:]
+
+
+def as_chat(request: Request, profile: ModelProfile) -> tuple[Request, str]:
+    """The request as a chat. One that is a chat already stays as it is, but for its answer's first words.
+
+    With prefill the document is the beginning of the answer, shown as the output of a command;
+    otherwise it is the user's message, after an instruction to go on where it ends. The second value
+    is the blanks that were held back, for the seam of every choice.
+    """
+    if request.prompt is None:
+        return request, ""
+    if not profile.prefill or not request.prompt.strip():
+        document = request.prompt if request.prompt.strip() else _NOTHING_YET
+        messages = (Message(Role.USER, (Text(document),)),)
+        system = (*request.system, _INSTRUCTION)
+        return replace(request, prompt=None, messages=messages, system=system), ""
+    document = request.prompt.rstrip()
+    asked = replace(
+        request,
+        prompt=None,
+        messages=(Message(Role.USER, (Text(_COMMAND),)),),
+        system=(*request.system, _SIMULATED),
+        prefill=document,
+    )
+    return asked, request.prompt[len(document) :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The number of tries, and the waits between them in seconds."""
+
+    tries: int = 3
+    timeout_tries: int = 2
+    """After a timeout the provider may still be working: one retry only."""
+    first_wait: float = 0.5
+    growth: float = 2.0
+    longest_wait: float = 30.0
+    patience: float = 300.0
+    """The longest `retry_after` that is waited for; a longer one is reported in the error."""
+
+    def wait(self, error: ProviderError, tries: int, jitter: Callable[[], float]) -> float | None:
+        """How long to wait after so many tries, or None to give up."""
+        allowed = self.timeout_tries if error.trouble is Trouble.TIMEOUT else self.tries
+        if not error.retryable or tries >= allowed:
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= self.patience else None
+        whole = min(self.longest_wait, self.first_wait * self.growth ** (tries - 1))
+        # Between half and all of it, so that calls that failed together do not retry together.
+        return whole * (0.5 + 0.5 * jitter())
+
+
+async def stream_retrying(
+    provider: Provider,
+    request: Request,
+    *,
+    policy: Policy | None = None,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    jitter: Callable[[], float] = random.random,
+) -> AsyncGenerator[Event]:
+    """A provider's stream, with retries. Each try has its own wire events."""
+    rules = policy or Policy()
+    tries = 0
+    while True:
+        tries += 1
+        shown = False
+        try:
+            async with aclosing(provider.stream(request)) as events:
+                async for event in events:
+                    shown = shown or isinstance(event, TextDelta | ThinkingDelta | ThinkingDone | ToolCalled)
+                    yield event
+        except ProviderError as error:
+            wait = None if shown else rules.wait(error, tries, jitter)
+            if wait is None:
+                raise
+            failed = error
+        else:
+            return
+        yield Retried(failed, wait, tries)
+        await sleep(wait)

@@ -7,7 +7,7 @@ the bytes before what was parsed from them, also of a call that failed.
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from functools import lru_cache
@@ -20,8 +20,7 @@ import httpx2
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import ResponseLimits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
-from weft.providers.events import Event
-from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
+from weft.providers.events import Event, WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
 from weft.providers.redaction import KeyRedactor, redact_key
 
@@ -332,14 +331,14 @@ class _mapped:  # noqa: N801 - used as a statement
         raise mapped(str(error)) from error
 
 
-async def capture_stream(work: Callable[[], AsyncGenerator[Event]]) -> AsyncGenerator[Event]:
+async def capture_stream(work: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
     """Run an SDK's stream, and yield its events together with its wire events."""
     tape = _Tape()
 
     async def run() -> None:
         _TAPE.set(tape)
         try:
-            async with aclosing(work()) as events:
+            async with aclosing(work) as events:
                 async for event in events:
                     await tape.put(event)
         except Exception as error:  # noqa: BLE001 - it is raised where the stream is read

@@ -22,9 +22,9 @@ from weft.providers.base import (
     ModelPrices,
     ModelProfile,
     Provider,
+    ProviderRegistry,
     SystemPlace,
 )
-from weft.providers.registry import ProviderRegistry
 from weft.tree.attempt import Usage
 
 if TYPE_CHECKING:

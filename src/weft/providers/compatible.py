@@ -9,22 +9,20 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.adapter import Connection, check_request, sdk_import
-from weft.providers.as_chat import as_chat
+from weft.providers.adapter import Connection, as_chat, check_request, sdk_import
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import ADDRESSES, Keys
-from weft.providers.openai import InterfaceCall, OpenAIInterface
-from weft.providers.openai.chat import chat_body, completion_body
+from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
@@ -209,14 +207,11 @@ class Compatible:
             return preset.profile
         return replace(preset.profile, window=known.window, prices=known.prices)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Event]:
+    def stream(self, request: Request) -> AsyncGenerator[Event]:
         name, preset, own = self._find(request.model)
         profile = self.profile(request.model)
         check_request(self.name, request, profile)
-        asked = replace(request, model=own)
-        async with aclosing(self._client(name, preset).stream(asked, profile)) as events:
-            async for event in events:
-                yield event
+        return self._client(name, preset).stream(replace(request, model=own), profile)
 
     async def models(self) -> Sequence[ModelInfo]:
         """The models of every endpoint that answers; others are left out."""
@@ -280,7 +275,7 @@ class Compatible:
         made = self._clients.get((name, preset.url))
         if made is None:
             with sdk_import(self.name):
-                from weft.providers.openai.client import (  # noqa: PLC0415 - an SDK modalities long to import
+                from weft.providers.openai.client import (  # noqa: PLC0415 - an SDK takes long to import
                     OpenAIClient,
                 )
             connection = self._connections.get(name) or Connection(
@@ -289,7 +284,7 @@ class Compatible:
                 key_needed=preset.key_needed,
                 keys=self._keys,
             )
-            made = OpenAIClient(name, connection, partial(_call, preset), partial(self._info, name))
+            made = OpenAIClient(name, connection, partial(self._info, name), partial(_call, preset))
             self._clients[name, preset.url] = made
         return made
 

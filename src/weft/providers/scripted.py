@@ -24,8 +24,10 @@ from weft.providers.events import (
     TokenChance,
     ToolCalled,
     UsageReported,
+    WireBytes,
+    WireHead,
+    WireRequest,
 )
-from weft.providers.exchange import WireBytes, WireHead, WireRequest
 from weft.tree.attempt import Usage
 from weft.tree.content import Thinking, ToolCall, plain_text
 from weft.tree.json import JsonObject

@@ -113,19 +113,12 @@ class SearchEngine:
         with sdk_import(self.name):
             import httpx2  # noqa: PLC0415 - few processes search the web
 
-            from weft.providers.capture import CaptureTransport  # noqa: PLC0415 - as above
-            from weft.providers.http import timeouts  # noqa: PLC0415 - as above
+            from weft.providers.http import http_client  # noqa: PLC0415 - as above
 
         dialect, given = _DIALECTS[self.name], self.connection
         key = given.key() if dialect.key_needed else None
         asked = dialect.ask(query, limit, period, "" if key is None else key.reveal())
-        transport = CaptureTransport(
-            given.endpoint, key, limits=given.limits, resolver=given.resolver, tls=given.tls
-        )
-        client = httpx2.AsyncClient(
-            transport=transport, trust_env=False, follow_redirects=False, timeout=timeouts(_READ_TIMEOUT)
-        )
-        async with client:
+        async with http_client(given, key, _READ_TIMEOUT) as client:
             try:
                 answer = await client.request(
                     "GET" if asked.body is None else "POST",

@@ -4,6 +4,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -119,3 +121,31 @@ class Snapshot(Store):
 
     def close(self) -> None:
         """The session is closed where it was opened."""
+
+
+class HealthLevel(StrEnum):
+    GOOD = "good"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """One thing that was looked at."""
+
+    level: HealthLevel
+    about: str
+    words: str
+    hint: str | None = None
+
+
+def good(about: str, words: str) -> HealthCheck:
+    return HealthCheck(HealthLevel.GOOD, about, words)
+
+
+def note(about: str, words: str, hint: str | None = None) -> HealthCheck:
+    return HealthCheck(HealthLevel.NOTE, about, words, hint)
+
+
+def wrong(about: str, words: str, hint: str | None = None) -> HealthCheck:
+    return HealthCheck(HealthLevel.WRONG, about, words, hint)

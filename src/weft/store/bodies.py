@@ -2,24 +2,28 @@
 
 They are kept as gzip that any tool can open, with every byte of it accounted for. Gzip checks what
 comes out, not what is stored: header fields and the bits that pad a block may change unseen. So the
-header is fixed, and carries a digest of what follows it.
+header is fixed, and carries a digest of what follows it. Envelopes, the records of layered requests,
+are kept in the same way.
 """
 
 import hashlib
+import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import select
+import orjson
+from sqlalchemy import and_, func, select
 
 from weft.errors import LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
-from weft.store.session import Session
+from weft.store.session import Session, in_batches
 from weft.store.transaction import Transaction
+from weft.tree.json import JsonObject
 
-_SOME = 500
-_bodies = schema.bodies
-_requests = schema.requests
-_manifests = schema.manifests
+_bodies, _requests, _manifests = schema.bodies, schema.requests, schema.manifests
+_envelopes, _nodes = schema.envelopes, schema.nodes
+_LIGHT = tuple(column for column in _envelopes.c if column.name not in {"gzip", "prefix"})
 
 
 def add_body(transaction: Transaction, tree: int, digest: bytes, body: bytes) -> None:
@@ -33,37 +37,62 @@ def load_body(session: Session, tree: int, digest: bytes) -> bytes:
         select(_bodies.c.gzip).where(_bodies.c.tree == tree, _bodies.c.sha256 == digest)
     ).scalar_one_or_none()
     if packed is None:
-        raise NotFoundError(f"the body {digest.hex()[:12]}… is not there any more")
-    return _checked(packed, digest)
+        raise NotFoundError(f"{_named(digest)} is not there any more")
+    return _checked(packed, digest, _named(digest))
 
 
-def _checked(packed: bytes, digest: bytes) -> bytes:
+def bodies_of(session: Session, tree: int, digests: Iterable[bytes]) -> Mapping[bytes, bytes]:
+    """Bodies by their hashes, a few hundred at a time; one that is not there is not in the result."""
+    bodies: dict[bytes, bytes] = {}
+    for some in in_batches(dict.fromkeys(digests)):
+        rows = session.execute(
+            select(_bodies.c.sha256, _bodies.c.gzip).where(_bodies.c.tree == tree, _bodies.c.sha256.in_(some))
+        )
+        bodies.update((bytes(row.sha256), _unpacked(row.gzip, _named(row.sha256))) for row in rows)
+    return bodies
+
+
+def _named(digest: bytes) -> str:
+    return f"the body {digest.hex()[:12]}…"
+
+
+def _unpacked(packed: bytes, name: str) -> bytes:
     try:
-        body = unpack(packed)
+        return unpack(packed)
     except PackingError as error:
-        raise StorageError(f"the body {digest.hex()[:12]}… is damaged: {error}") from error
+        raise StorageError(f"{name} is damaged: {error}", hint="restore it from a backup") from error
+
+
+def _checked(packed: bytes, digest: bytes, name: str) -> bytes:
+    body = _unpacked(packed, name)
     if hashlib.sha256(body).digest() != digest:
-        raise StorageError(f"the body {digest.hex()[:12]}… is damaged", hint="restore it from a backup")
+        raise StorageError(f"{name} is damaged", hint="restore it from a backup")
     return body
 
 
 def save_segments(transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes]) -> bytes:
     """Keep what was sent, as segments that requests share: joined, they are the body, whose SHA-256 it is."""
-    whole = hashlib.sha256()
     digests = [hashlib.sha256(segment).digest() for segment in segments]
     _add_bodies(transaction, tree, dict(zip(digests, segments, strict=True)))
-    for ordinal, (digest, segment) in enumerate(zip(digests, segments, strict=True)):
-        whole.update(segment)
+    for ordinal, digest in enumerate(digests):
         transaction.add(_requests, {"tree": tree, "attempt": attempt, "ordinal": ordinal, "segment": digest})
-    return whole.digest()
+    return hashlib.sha256(b"".join(segments)).digest()
+
+
+def add_snapshots(transaction: Transaction, tree: int, snapshots: Mapping[str, str]) -> None:
+    """Keep texts by their hash."""
+    texts = {bytes.fromhex(digest): _encoded(text) for digest, text in snapshots.items()}
+    _add_bodies(transaction, tree, texts)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _add_bodies(transaction: Transaction, tree: int, bodies: Mapping[bytes, bytes]) -> None:
     """Of a long conversation nearly all is there: what is, is not packed again."""
     missing = dict(bodies)
-    digests = list(bodies)
-    for start in range(0, len(digests), _SOME):
-        some = digests[start : start + _SOME]
+    for some in in_batches(bodies):
         there = select(_bodies.c.sha256).where(_bodies.c.tree == tree, _bodies.c.sha256.in_(some))
         for digest in transaction.execute(there).scalars():
             missing.pop(bytes(digest), None)
@@ -93,7 +122,84 @@ def manifest_of(session: Session, tree: int, attempt: int) -> bytes | None:
     row = session.execute(
         select(_manifests).where(_manifests.c.tree == tree, _manifests.c.attempt == attempt)
     ).one_or_none()
-    return None if row is None else _checked(row.gzip, row.sha256)
+    return None if row is None else _checked(row.gzip, row.sha256, "the manifest")
+
+
+def packed_record(record: JsonObject) -> tuple[bytes, bytes]:
+    """The record of an envelope as it is kept: its hash, and its bytes."""
+    data = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(data).digest(), pack(data)
+
+
+def record_of(row: Any) -> JsonObject:
+    return json.loads(_checked(row.gzip, row.sha256, "a stored envelope"))
+
+
+def snapshots_of(session: Session, tree: int, digests: Sequence[str]) -> dict[str, str]:
+    bodies = bodies_of(session, tree, [bytes.fromhex(digest) for digest in digests])
+    return {digest.hex(): body.decode("utf-8", "surrogatepass") for digest, body in bodies.items()}
+
+
+def next_ordinal(session: Session, tree: int, node: int) -> int:
+    last = select(func.max(_envelopes.c.ordinal)).where(_envelopes.c.tree == tree, _envelopes.c.node == node)
+    found = session.execute(last).scalar()
+    return 0 if found is None else int(found) + 1
+
+
+def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = None) -> Any:
+    """One of a turn's envelopes whole; the latest, if none is named."""
+    here = select(_envelopes).where(_envelopes.c.tree == tree, _envelopes.c.node == node)
+    if ordinal is not None:
+        here = here.where(_envelopes.c.ordinal == ordinal)
+    row = session.execute(here.order_by(_envelopes.c.ordinal.desc()).limit(1)).one_or_none()
+    if row is None:
+        raise NotFoundError(
+            "nothing was sent from here", hint="a turn has an envelope once a model was asked"
+        )
+    return row
+
+
+def with_places(session: Session, tree: int, *, agent: int, limit: int) -> list[Any]:
+    """The latest envelopes for an agent, without what is in them, with the position and depth of their turns."""
+    there = (
+        select(*_LIGHT, _nodes.c.position, _nodes.c.depth)
+        .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
+        .where(_envelopes.c.tree == tree, _envelopes.c.agent == agent, _envelopes.c.legacy.is_(False))
+        .order_by(_envelopes.c.created_at.desc(), _envelopes.c.ordinal.desc())
+        .limit(limit)
+    )
+    return list(session.execute(there))
+
+
+def recent_prefixes(session: Session, tree: int, provider: str, since: int, limit: int) -> list[bytes]:
+    """What the latest requests to a provider began with, piece by piece."""
+    there = (
+        select(_envelopes.c.prefix)
+        .where(
+            _envelopes.c.tree == tree,
+            _envelopes.c.created_at >= since,
+            _envelopes.c.provider == provider,
+            _envelopes.c.legacy.is_(False),
+        )
+        .order_by(_envelopes.c.created_at.desc())
+        .limit(limit)
+    )
+    return [bytes(prefix) for prefix in session.execute(there).scalars()]
+
+
+def legacy_texts(session: Session, tree: int) -> dict[str, str]:
+    """Node's id → what was sent for it, where it was saved elsewhere without an envelope."""
+    there = (
+        select(_envelopes, _nodes.c.ulid)
+        .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
+        .where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(True))
+        .order_by(_envelopes.c.node, _envelopes.c.ordinal)
+    )
+    named = {row.ulid: str(record_of(row)["processedText"]) for row in session.execute(there)}
+    if not named:
+        return {}
+    texts = snapshots_of(session, tree, list(named.values()))
+    return {node: texts[digest] for node, digest in named.items() if digest in texts}
 
 
 BODY_LIMIT = 1024 * 1024 * 1024

@@ -16,14 +16,13 @@ from sqlalchemy import and_, func, or_, select, tuple_, update
 
 from weft.store import schema
 from weft.store.rows import KINDS
-from weft.store.session import Session
+from weft.store.session import IndexEntry, Session
 from weft.store.text_index import (
     DOCUMENT,
     INDEXED_CHARACTERS,
     NODE,
     TAG,
     TREE,
-    IndexEntry,
     clear_index,
     hold_position,
     index_words,

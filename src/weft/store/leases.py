@@ -5,9 +5,10 @@ a writer sees either the lease or what came after it. Tokens are drawn from the 
 own count of keys, which never goes back: each is higher than every one before it.
 """
 
-from typing import NamedTuple
+from enum import IntEnum
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
 from weft.store import schema
 from weft.store.rows import TreeState
@@ -66,3 +67,77 @@ def _note(transaction: Transaction, tree: TreeState, until: int | None) -> None:
     if tree.leased_until != until:
         transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(leased_until=until))
         tree.leased_until = until
+
+
+_claims = schema.idempotency
+
+
+class ClaimState(IntEnum):
+    """Stored as it is: append only."""
+
+    CLAIMED = 0
+    """The work is under way."""
+    DONE = 1
+    REFUSED = 2
+    """It failed, and would fail again: the error is the answer."""
+    RELEASED = 3
+    """It failed in a way that may pass: the next caller tries again."""
+    INTERRUPTED = 4
+    """Its process died; how far it came is unknown."""
+
+
+class ClaimRow(NamedTuple):
+    scope: str
+    key: str
+    body: bytes
+    state: ClaimState
+    result: str | None
+    holder: str | None
+    created_at: int
+    expires_at: int
+    held_until: int | None
+
+
+def claim_row(session: Session, scope: str, key: str, *, lock: bool = False) -> ClaimRow | None:
+    statement = select(_claims).where(_claims.c.scope == scope, _claims.c.key == key)
+    found = session.execute(statement.with_for_update() if lock else statement).one_or_none()
+    if found is None:
+        return None
+    row = ClaimRow._make(found)
+    return row._replace(state=ClaimState(row.state))
+
+
+def claim(transaction: Transaction, wanted: ClaimRow, now: int) -> ClaimRow:
+    """Put a claim where there is none (any more); return the claim that is valid."""
+    key = ("scope", "key")
+    transaction.add_missing(_claims, key, wanted._asdict())
+    found = claim_row(transaction, wanted.scope, wanted.key, lock=True)
+    if found is None or found.holder == wanted.holder:
+        return wanted
+    if found.expires_at <= now or (found.state is ClaimState.RELEASED and found.body == wanted.body):
+        transaction.replace(_claims, key, wanted._asdict())
+        return wanted
+    if found.state is ClaimState.CLAIMED and (found.held_until or 0) <= now:
+        transaction.execute(update(_claims).where(_is(found)).values(state=ClaimState.INTERRUPTED))
+        return found._replace(state=ClaimState.INTERRUPTED)
+    return found
+
+
+def _is(row: ClaimRow) -> ColumnElement[bool]:
+    return and_(_claims.c.scope == row.scope, _claims.c.key == row.key, _claims.c.holder == row.holder)
+
+
+def hold_claim(transaction: Transaction, row: ClaimRow, held_until: int) -> bool:
+    """Say that the work goes on. Who was taken for dead is back by this."""
+    values: dict[str, Any] = {"held_until": held_until, "state": ClaimState.CLAIMED}
+    return transaction.execute(update(_claims).where(_is(row)).values(**values)).rowcount > 0
+
+
+def settle_claim(transaction: Transaction, row: ClaimRow, state: ClaimState, result: str | None) -> None:
+    values: dict[str, Any] = {"state": state, "result": result, "held_until": None}
+    transaction.execute(update(_claims).where(_is(row)).values(**values))
+
+
+def sweep_claims(transaction: Transaction, now: int) -> int:
+    """Forget what has expired."""
+    return transaction.execute(delete(_claims).where(_claims.c.expires_at <= now)).rowcount

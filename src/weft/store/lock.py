@@ -44,6 +44,15 @@ class GroveLock:
         finally:
             self._lock.release()
 
+    @contextlib.contextmanager
+    def hold_and_close(self) -> Generator[None]:
+        """The last time: hold it where its folder allows a lock, and close it."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.close)
+            with contextlib.suppress(StorageError):
+                stack.enter_context(self.hold())
+            yield
+
     def close(self) -> None:
         self._lock.close()
         self._turn.close()

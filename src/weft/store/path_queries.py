@@ -1,6 +1,6 @@
 """A path read from both ends, its instructions and its attachments: flat in depth, on any shape of tree."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -16,9 +16,7 @@ from sqlalchemy import (
     select,
 )
 
-from weft.errors import StorageError
 from weft.store import schema
-from weft.store.bodies import PackingError, unpack
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
 from weft.store.session import Dialect, Session
 from weft.store.tree_statements import tail_while
@@ -152,8 +150,6 @@ def instructing_versions(session: Session, tree: int) -> Sequence[tuple[int, int
 
 
 _items = schema.attachments
-_bodies = schema.bodies
-_AT_ONCE = 200
 
 
 def _attaching() -> Select[Any]:
@@ -204,21 +200,4 @@ def attachments_on(session: Session, tree: int, keys: Sequence[int]) -> dict[int
     found: dict[int, list[Any]] = {}
     for row in session.execute(there):
         found.setdefault(row.node, []).append(row)
-    return found
-
-
-def bodies_of(session: Session, tree: int, digests: Iterable[bytes]) -> Mapping[bytes, bytes]:
-    """Bodies by their hashes, a few hundred at a time; one that is not there is not in the result."""
-    wanted = list(dict.fromkeys(digests))
-    found: dict[bytes, bytes] = {}
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = wanted[start : start + _AT_ONCE]
-        rows = session.execute(
-            select(_bodies.c.sha256, _bodies.c.gzip).where(_bodies.c.tree == tree, _bodies.c.sha256.in_(some))
-        )
-        for row in rows:
-            try:
-                found[bytes(row.sha256)] = unpack(row.gzip)
-            except PackingError as error:
-                raise StorageError(f"the body {row.sha256.hex()[:12]}… is damaged: {error}") from error
     return found

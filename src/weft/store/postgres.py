@@ -4,46 +4,32 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
-from functools import cache
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    Insert,
-    Integer,
-    Table,
-    Text,
-    any_,
-    bindparam,
-    cast,
     create_engine,
     event,
     func,
-    insert,
     inspect,
-    literal,
     select,
     text,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
-from weft.errors import InvalidInputError, StorageError, UnavailableError, WeftError
+from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store import schema
-from weft.store.base import Store, require_same_process
+from weft.store.base import HealthCheck, Store, good, note, require_same_process, wrong
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
-from weft.store.postgres_text_index import PostgresTerms
+from weft.store.postgres_dialect import DIALECT, explain, state_of, transaction_number
 from weft.store.session import Session
 from weft.store.transaction import Cache, Transaction
 
@@ -59,94 +45,11 @@ _AGAIN = {"40001", "40P01"}
 """Serialization failure, deadlock: the transaction changed nothing and may be run again."""
 
 
-class PostgresDialect:
-    """What PostgreSQL says in its own way."""
-
-    counts_events = False
-    terms = PostgresTerms()
-
-    def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
-        return column == any_(literal(list(keys), ARRAY(Integer)))
-
-    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
-        return column == any_(cast(bindparam(name, type_=Text()), ARRAY(Integer)))
-
-    def keys(self, keys: Sequence[int]) -> object:
-        # As text, which the server reads: the driver would look at every item in Python.
-        return f"{{{','.join(map(str, keys))}}}"
-
-    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
-        return driver.execute(sql, parameters, binary=True).fetchall()
-
-    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
-        with driver.cursor() as cursor:
-            cursor.executemany(sql, rows)
-
-    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:
-        return driver.pipeline()
-
-    def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        return _upsert(table, tuple(key), tuple(update))
-
-    def insert_events(self) -> Insert:
-        return _INSERT_EVENTS
-
-    def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
-        return False
-
-    def last_key(self, session: Session, table: Table) -> int:
-        sequence = f"{table.name}_{table.c.key.name}_seq"
-        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
-        return int(session.execute(found).scalar_one())
-
-    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
-        sequence = f"{table.name}_{table.c.key.name}_seq"
-        if last > self.last_key(session, table):
-            session.execute(select(func.setval(sequence, last)))
-
-    def reserve_event_numbers(self, session: Session, last: int) -> None:
-        if last:
-            session.execute(select(func.setval(schema.event_numbers.name, last)))
-
-    def leave_traces(self) -> None:
-        """The server's own vacuum frees what deleted rows held."""
-
-    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
-        return transaction < _number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
-
-    def horizon(self) -> ColumnElement[int]:
-        return _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
-
-
-def _number(transaction: ColumnElement[Any]) -> ColumnElement[int]:
-    """PostgreSQL's type for transaction ids has no direct way to a number."""
-    return cast(cast(transaction, Text), BigInteger)
-
-
-@cache
-def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
-    statement = postgres_insert(table)
-    if not update:
-        return statement.on_conflict_do_nothing(index_elements=key or None)
-    return statement.on_conflict_do_update(
-        index_elements=key, set_={name: statement.excluded[name] for name in update}
-    )
-
-
-_INSERT_EVENTS = insert(schema.events).values(
-    number=schema.event_numbers.next_value(),
-    transaction=_number(func.pg_current_xact_id()),
-)
-
-
-_DIALECT = PostgresDialect()
-"""One for all: statements are kept by it."""
-
 _SETTLE_RESTORED = (
     update(schema.events)
     .where(
         select(func.max(schema.events.c.transaction)).scalar_subquery()
-        >= _number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+        >= transaction_number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
     )
     .values(transaction=0)
 )
@@ -157,14 +60,7 @@ class PostgresStore(Store):
     """A grove on a PostgreSQL server."""
 
     def __init__(self, url: str, *, timeout: float = 30.0, create: bool = True) -> None:
-        try:
-            address = make_url(url)
-        except (ArgumentError, ValueError):
-            raise InvalidInputError(
-                "that is not a PostgreSQL address", hint="postgresql://user@host:5432/database"
-            ) from None
-        self._address = address.set(drivername="postgresql+psycopg")
-        self._dialect = _DIALECT
+        self._address = _address(url)
         self._process = os.getpid()
         self.blobs = BlobStore(_blob_folder(self.name))
         self._engine = create_engine(
@@ -212,7 +108,7 @@ class PostgresStore(Store):
         self._require_open()
         with self._explained(), self._engine.connect() as connection:
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
-            yield Session(snapshot, self._dialect)
+            yield Session(snapshot, DIALECT)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         self._require_open()
@@ -268,14 +164,14 @@ class PostgresStore(Store):
     def _write_once(self, work: Callable[[Transaction], T]) -> T:
         with self._engine.connect() as connection:
             transaction = connection.begin()
-            written = Transaction(connection, self._dialect, Cache())
+            written = Transaction(connection, DIALECT, Cache())
             try:
                 result = work(written)
                 written.flush()
             except (DBAPIError, psycopg.Error) as error:
                 with contextlib.suppress(DBAPIError):
                     transaction.rollback()
-                if _state_of(error) in _AGAIN:
+                if state_of(error) in _AGAIN:
                     raise _RunAgainError from error
                 raise
             except BaseException:
@@ -285,7 +181,7 @@ class PostgresStore(Store):
             try:
                 transaction.commit()
             except DBAPIError as error:
-                if _state_of(error) in _AGAIN:
+                if state_of(error) in _AGAIN:
                     raise _RunAgainError from error
                 if error.connection_invalidated and self._did_commit(written):
                     return result
@@ -347,41 +243,18 @@ class _RunAgainError(Exception):
     """The transaction lost against another one; nothing was changed."""
 
 
-def _origin(error: DBAPIError | psycopg.Error) -> BaseException | None:
-    return error.orig if isinstance(error, DBAPIError) else error
-
-
-def _state_of(error: DBAPIError | psycopg.Error) -> str:
-    origin = _origin(error)
-    return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
-
-
-def explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
-    state = _state_of(error)
-    lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
-    if lost or state[:2] in {"08", "57"}:
-        return UnavailableError(
-            f"the database {name} does not answer: {_first_line(error)}",
-            hint="check that the server runs; Weft goes on by itself once it is back",
-        )
-    if state == "53100":
-        return StorageError(f"the disk of {name} is full", hint="free some space; nothing was half-written")
-    if state[:2] == "53":
-        return UnavailableError(f"the database {name} is out of resources", hint="try again later")
-    if state == "25006":
-        return StorageError(f"{name} is read-only", hint="connect to the primary server")
-    if state[:2] in {"28", "3D", "42"} or state == "42501":
-        return StorageError(f"{name} refuses: {_first_line(error)}", hint="check the address and the rights")
-    return StorageError(f"{name}: {_first_line(error)}", hint="nothing was half-written")
-
-
-def _first_line(error: DBAPIError | psycopg.Error) -> str:
-    return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]
-
-
 def blobs_of_server(url: str) -> BlobStore:
     """The blobs of a grove, without connecting to it."""
-    return BlobStore(_blob_folder(_shown(make_url(url))))
+    return BlobStore(_blob_folder(_shown(_address(url))))
+
+
+def _address(url: str) -> URL:
+    try:
+        return make_url(url).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError):
+        raise InvalidInputError(
+            "that is not a PostgreSQL address", hint="postgresql://user@host:5432/database"
+        ) from None
 
 
 def _shown(address: URL) -> str:
@@ -395,3 +268,60 @@ def _blob_folder(name: str) -> Path:
         return Path(configured)
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     return user_data_path("weft") / "blobs" / digest
+
+
+_LOSES = {
+    "fsync": "the server does not wait for the disk: a power cut may destroy the whole database",
+    "full_page_writes": "a power cut may leave half-written pages behind",
+    "synchronous_commit": "a write that was acknowledged may be lost when the server stops",
+}
+_OLDEST = 13
+_SKEW = 60
+
+
+@contextlib.contextmanager
+def look_inside(url: str) -> Generator[Session]:
+    """A session that cannot write, in one snapshot."""
+    address = _address(url)
+    engine = create_engine(address, poolclass=NullPool, connect_args={"connect_timeout": 10})
+    try:
+        with engine.connect() as connection:
+            options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            yield Session(connection.execution_options(**options), DIALECT)
+    except (DBAPIError, psycopg.Error) as error:
+        raise explain(error, _shown(address)) from error
+    finally:
+        engine.dispose()
+
+
+def look_at_server(session: Session, now: int) -> Iterator[HealthCheck]:
+    """Version, settings that decide whether a write is kept, broken indexes, the clock."""
+    version = _setting(session, "server_version")
+    number = int(_setting(session, "server_version_num"))
+    if number // 10_000 < _OLDEST:
+        yield wrong("PostgreSQL", f"PostgreSQL {version} is too old", f"upgrade to {_OLDEST} or newer")
+    else:
+        yield good("PostgreSQL", f"PostgreSQL {version}")
+    lost = 0
+    for setting, consequence in _LOSES.items():
+        if _setting(session, setting) == "off":
+            lost += 1
+            yield wrong("durability", f"{setting} is off: {consequence}", f"set {setting} = on")
+    if not lost:
+        yield good("durability", f"{', '.join(_LOSES)} are on")
+    if session.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+        yield note("server", "this server is a replica: the grove can be read here, not changed")
+    broken = session.execute(
+        text("SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid")
+    ).scalars()
+    for index in broken:
+        yield wrong("indexes", f"index {index} is not valid", f"REINDEX INDEX {index}")
+    there = session.execute(text("SELECT extract(epoch FROM clock_timestamp())::float8")).scalar_one()
+    if abs(there - now / 1_000_000) > _SKEW:
+        yield note(
+            "clock", f"the server's clock and this machine's are {abs(there - now / 1e6):,.0f} s apart"
+        )
+
+
+def _setting(session: Session, name: str) -> str:
+    return str(session.execute(text("SELECT current_setting(:name)"), {"name": name}).scalar_one())

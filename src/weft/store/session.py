@@ -1,18 +1,70 @@
 """Statements against one connection, the same on every database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Table
+from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Insert, Select, Table
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-from weft.store.compiled_statements import CompiledStatement
+from weft.tree.query import Query
 
-if TYPE_CHECKING:
-    from weft.store.text_index import Terms
-
+T = TypeVar("T")
 Values = Mapping[str, Any]
+_AT_ONCE = 400
+"""Parameters of one statement: databases limit them."""
+
+
+def in_batches(items: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
+    """The items in lists of at most that size."""
+    listed = list(items)
+    return (listed[start : start + size] for start in range(0, len(listed), size))
+
+
+class IndexEntry(NamedTuple):
+    """One row to be: its key, the words of its title and of its body."""
+
+    key: int
+    title: Sequence[str]
+    body: Sequence[str]
+
+
+class Reach(NamedTuple):
+    """The keys that a search looks at, both ends included."""
+
+    low: int = 0
+    high: int = (1 << 63) - 1
+
+
+class Terms(Protocol):
+    """The table of words. What it is called and how it is asked is each database's own."""
+
+    def add(self, transaction: "Session", entries: Sequence[IndexEntry]) -> None:
+        """Add rows that are not there, in the order of their keys."""
+        ...
+
+    def remove(self, transaction: "Session", keys: Sequence[int]) -> None: ...
+
+    def remove_reach(self, transaction: "Session", reach: Reach) -> None: ...
+
+    def purge(self, transaction: "Session") -> None:
+        """Leave nothing of what was removed in the files."""
+        ...
+
+    def clear(self, transaction: "Session") -> None: ...
+
+    def matching(
+        self, session: "Session", query: Query, reach: Reach, most: int | None
+    ) -> Select[*tuple[object, ...]]:
+        """Columns `key`, `rank` (more is better) and `unsure`: to be checked against the text."""
+        ...
+
+    def settled(self, session: "Session") -> int | None:
+        """Events of transactions below this one are all there; None: whatever is there is."""
+        ...
 
 
 class Dialect(Protocol):
@@ -87,9 +139,22 @@ class Dialect(Protocol):
         ...
 
     @property
-    def terms(self) -> "Terms":
+    def terms(self) -> Terms:
         """The search index's table of words."""
         ...
+
+
+@cache
+def upsert_with(
+    new_insert: Callable[[Table], Any], table: Table, key: tuple[str, ...], update: tuple[str, ...]
+) -> Insert:
+    """The dialect's `upsert`, made once: its own insert knows what to do on a conflict."""
+    statement = new_insert(table)
+    if not update:
+        return statement.on_conflict_do_nothing(index_elements=key or None)
+    return statement.on_conflict_do_update(
+        index_elements=key, set_={name: statement.excluded[name] for name in update}
+    )
 
 
 class Session:
@@ -107,6 +172,11 @@ class Session:
     def execute(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         return self._connection.execute(statement, values)
 
+    def execute_many(self, statement: Executable, rows: Sequence[Values]) -> None:
+        """The same statement for each of many rows."""
+        if rows:
+            self._connection.execute(statement, rows)
+
     def rows(self, statement: ClauseElement, values: Values) -> list[tuple[Any, ...]]:
         """All rows of what is asked often, as plain tuples: compiled once, then straight to the driver."""
         prepared = CompiledStatement.of(self._connection, statement)
@@ -116,3 +186,59 @@ class Session:
     def driver(self) -> Any:
         """The driver's own connection."""
         return self._connection.connection.driver_connection
+
+
+class CompiledStatement:
+    """One statement in one database's words.
+
+    Values go to the driver untouched, so this is for columns that need no
+    conversion: numbers, texts, bytes, booleans.
+    """
+
+    _known: ClassVar[dict[tuple[str, int, tuple[str, ...]], "CompiledStatement"]] = {}
+
+    def __init__(
+        self, connection: Connection, statement: ClauseElement, columns: Sequence[str] | None
+    ) -> None:
+        compiled = statement.compile(
+            dialect=connection.dialect, column_keys=list(columns) if columns else None
+        )
+        if not isinstance(compiled, SQLCompiler):
+            raise TypeError("only statements with parameters can be prepared")
+        self.sql = str(compiled)
+        order = tuple(compiled.positiontup or ()) if compiled.positional else None
+        self._pick = None if order is None else _picker(order)
+        # Constants in the statement's own text, such as LIMIT 1.
+        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        self._columns = tuple(columns or ())
+        self._in_order = order == self._columns
+        # Kept so that the identity by which it is known stays its own.
+        self._statement = statement
+
+    @classmethod
+    def of(
+        cls, connection: Connection, statement: ClauseElement, columns: Sequence[str] | None = None
+    ) -> "CompiledStatement":
+        key = connection.dialect.name, id(statement), tuple(columns or ())
+        found = cls._known.get(key)
+        if found is None:
+            found = cls._known[key] = cls(connection, statement, columns)
+        return found
+
+    def in_order(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
+        """The same for rows whose values are in the order of the columns."""
+        if self._in_order:
+            return rows
+        return [self.parameters(dict(zip(self._columns, row, strict=True))) for row in rows]
+
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        """Values in the order and form the driver wants."""
+        given = {**self._fixed, **values} if self._fixed else values
+        return given if self._pick is None else self._pick(given)
+
+
+def _picker(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Values of these names, always as a tuple."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)

@@ -1,28 +1,194 @@
-"""What SQLite says in its own way."""
+"""What SQLite says in its own way: statements, errors, the planner's statistics, and the table of words.
+
+Without statistics the planner takes "all rows of this tree" for a handful, and reads a whole tree
+where an index would find one node. Statistics taken from a young grove would be wrong later. So every
+grove gets the same ones, those of a large grove with large trees: plans are good at any size and
+never change.
+"""
 
 import contextlib
 import json
+import sqlite3
 from collections.abc import Sequence
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
+    Boolean,
     ColumnElement,
     Executable,
+    Float,
     Insert,
+    Select,
     Table,
     bindparam,
+    column,
     func,
     insert,
     literal,
+    literal_column,
     select,
+    table,
     text,
 )
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.exc import DBAPIError
 
+from weft.errors import StorageError, WeftError
 from weft.store import schema
-from weft.store.session import Session
-from weft.store.sqlite_text_index import SqliteTerms
+from weft.store.session import IndexEntry, Reach, Session, upsert_with
+from weft.tree.query import Atom, Query
+
+_INSERT = text("INSERT INTO search_terms (rowid, title, body) VALUES (:key, :title, :body)")
+_DELETE = text("DELETE FROM search_terms WHERE rowid = :key")
+_DELETE_REACH = text("DELETE FROM search_terms WHERE rowid BETWEEN :low AND :high")
+# Faster than taking row after row out of the index: what it is made from, then the index itself.
+_DELETE_ALL = text("DELETE FROM search_terms_content")
+_REBUILD = text("INSERT INTO search_terms (search_terms) VALUES ('rebuild')")
+# Removed words stay in the older parts of the index until those are merged with the newer.
+_PURGE = text("INSERT INTO search_terms (search_terms) VALUES ('optimize')")
+
+_terms = table("search_terms", column("rowid", BigInteger), column("rank", Float), column("search_terms"))
+_EVERYTHING = -1
+
+
+class SqliteTerms:
+    """One FTS5 table, fed with words that are cut already. A rowid is a key."""
+
+    def add(self, transaction: Session, entries: Sequence[IndexEntry]) -> None:
+        rows = [
+            {"key": entry.key, "title": " ".join(entry.title), "body": " ".join(entry.body)}
+            for entry in sorted(entries)
+        ]
+        transaction.execute_many(_INSERT, rows)
+
+    def remove(self, transaction: Session, keys: Sequence[int]) -> None:
+        transaction.execute_many(_DELETE, [{"key": key} for key in sorted(keys)])
+
+    def remove_reach(self, transaction: Session, reach: Reach) -> None:
+        transaction.execute(_DELETE_REACH, reach._asdict())
+
+    def purge(self, transaction: Session) -> None:
+        transaction.execute(_PURGE)
+
+    def clear(self, transaction: Session) -> None:
+        transaction.execute(_DELETE_ALL)
+        transaction.execute(_REBUILD)
+
+    def matching(
+        self, session: Session, query: Query, reach: Reach, most: int | None
+    ) -> Select[*tuple[Any, ...]]:
+        del session
+        best = (
+            select(_terms.c.rowid.label("key"), (-_terms.c.rank).label("rank"))
+            .where(
+                _terms.c.search_terms.match(bindparam("match", _match(query))),
+                _terms.c.rowid.between(reach.low, reach.high),
+            )
+            .order_by(_terms.c.rank)
+            .limit(_EVERYTHING if most is None else most)
+            .subquery("best")
+        )
+        return select(best.c.key, best.c.rank, literal_column("0", Boolean).label("unsure"))
+
+    def settled(self, session: Session) -> int | None:
+        del session
+        return None
+
+
+def _match(query: Query) -> str:
+    """The query in FTS5's language. Words consist of letters, digits and marks: quotes hold them."""
+    wanted = " AND ".join(f"({_any(clause)})" for clause in query.clauses)
+    return f"({wanted}) NOT ({_any(query.without)})" if query.without else wanted
+
+
+def _any(atoms: Sequence[Atom]) -> str:
+    return " OR ".join(_phrase(atom) for atom in atoms)
+
+
+def _phrase(atom: Atom) -> str:
+    return f'"{" ".join(atom.words)}"' + (" *" if atom.prefix else "")
+
+
+def explain(error: BaseException, path: Path) -> WeftError:
+    """A database error in a person's words."""
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    name = getattr(origin, "sqlite_errorname", "") or ""
+    for prefix, (message, hint) in _EXPLANATIONS.items():
+        if name.startswith(prefix):
+            return StorageError(message.format(path=path), hint=hint)
+    return StorageError(
+        f"{path}: {origin}", hint="check the disk and the file's rights; nothing was half-written"
+    )
+
+
+_EXPLANATIONS: dict[str, tuple[str, str]] = {
+    "SQLITE_FULL": ("the disk with {path} is full", "free some space; nothing was half-written"),
+    "SQLITE_READONLY": ("{path} is read-only", "change its permissions, or copy it to where you may write"),
+    "SQLITE_BUSY": (
+        "{path} is locked by another program",
+        "close what has it open for writing, and try again",
+    ),
+    "SQLITE_LOCKED": ("{path} is locked by another program", "try again"),
+    "SQLITE_CANTOPEN": ("cannot open {path}", "check that its folder exists and is yours to write"),
+    "SQLITE_NOTADB": ("{path} is not a database", "name another file for the grove"),
+    "SQLITE_CORRUPT": ("{path} is damaged", "restore a backup; the file was left as it is"),
+    "SQLITE_IOERR": ("{path} cannot be read or written", "check the disk; nothing was half-written"),
+}
+
+
+_ROWS = 1_000_000
+_ROWS_OF_A_TREE = 10_000
+_ROWS_OF_A_PREFIX = 2
+
+
+def teach_planner(connection: sqlite3.Connection) -> None:
+    """Write the statistics, unless they are there."""
+    if knows_planner(connection):
+        return
+    wanted = _statistics(connection)
+    # An ANALYZE of nothing makes the table of statistics; the second makes the planner read it.
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("ANALYZE sqlite_schema")
+    connection.execute("DELETE FROM sqlite_stat1")
+    connection.executemany(
+        "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
+        [(table, index, figures) for (table, index), figures in wanted.items()],
+    )
+    connection.execute("COMMIT")
+    connection.execute("ANALYZE sqlite_schema")
+
+
+def knows_planner(connection: sqlite3.Connection) -> bool:
+    """Whether the statistics are there, as they should be."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone():
+        return False
+    known = {
+        (row[0], row[1]): row[2] for row in connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1")
+    }
+    return known == _statistics(connection)
+
+
+def _statistics(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """For each index: rows in all, then how many share its first column, its first two, and so on."""
+    statistics: dict[tuple[str, str], str] = {}
+    indexes = connection.execute(
+        "SELECT t.name, i.name, i.\"unique\", i.origin = 'pk' AND NOT EXISTS"
+        " (SELECT 1 FROM sqlite_master WHERE name = i.name AND type = 'index')"
+        " FROM sqlite_master AS t JOIN pragma_index_list(t.name) AS i"
+        " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    for owner, name, unique, is_table in indexes:
+        columns = [row[2] for row in connection.execute("SELECT * FROM pragma_index_info(?)", (name,))]
+        figures = [_ROWS, *(_ROWS_OF_A_PREFIX for _ in columns)]
+        if columns[0] == "tree":
+            figures[1] = _ROWS_OF_A_TREE
+        if unique or columns[-1] == "key":
+            figures[-1] = 1
+        # A table without row ids is its own index.
+        statistics[owner, owner if is_table else name] = " ".join(map(str, figures))
+    return statistics
 
 
 class SqliteDialect:
@@ -52,7 +218,7 @@ class SqliteDialect:
         return contextlib.nullcontext()
 
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
-        return _upsert(table, tuple(key), tuple(update))
+        return upsert_with(sqlite_insert, table, tuple(key), tuple(update))
 
     def insert_events(self) -> Insert:
         return _INSERT_EVENTS
@@ -83,16 +249,6 @@ class SqliteDialect:
 _INSERT_EVENTS = insert(schema.events)
 _LEAVE_TRACES = text("PRAGMA user_version = 1")
 """Part of the transaction that deletes, so that a purge cut short is finished when the file is opened next."""
-
-
-@cache
-def _upsert(table: Table, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
-    statement = sqlite_insert(table)
-    if not update:
-        return statement.on_conflict_do_nothing(index_elements=key or None)
-    return statement.on_conflict_do_update(
-        index_elements=key, set_={name: statement.excluded[name] for name in update}
-    )
 
 
 DIALECT = SqliteDialect()

@@ -25,14 +25,11 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
-from weft.store.blobs import make_private_folder
 from weft.store.group_commit import CommitGroup, GroupWriter
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.session import Session
-from weft.store.sqlite_dialect import DIALECT
-from weft.store.sqlite_errors import explain, explained
-from weft.store.sqlite_statistics import teach_planner
+from weft.store.sqlite_dialect import DIALECT, explain, teach_planner
 from weft.store.transaction import Cache, Transaction
 
 T = TypeVar("T")
@@ -208,7 +205,9 @@ class GroveFile:
         self._require_file()
         self._close_readers()
         identity = self._present_identity()
-        engine = read_only_engine(self.path, immutable=identity.log is None, pool=QueuePool)
+        # An immutable file is read without its log, and nothing is put beside it.
+        mode = "immutable=1" if identity.log is None else "mode=ro"
+        engine = open_engine(f"{self.path.as_uri()}?{mode}", QueuePool)
         with self._idle:
             self._readers = engine
             self._identity = identity
@@ -262,7 +261,7 @@ class GroveFile:
 
     def _open_connection(self) -> Connection:
         self._require_file()
-        connection = _engine(self.path, pool=StaticPool, begin="BEGIN IMMEDIATE").connect()
+        connection = open_engine(str(self.path), begin="BEGIN IMMEDIATE", configure=True).connect()
         try:
             _check_is_grove(connection, self.path, mark=True)
             migrate(connection)
@@ -271,7 +270,7 @@ class GroveFile:
                 self._purges.append(_Purge())
             # SQLite has opened the log by now, and keeps it until the last connection is closed.
             with self._idle:
-                self._readers = _engine(self.path, pool=QueuePool, begin="BEGIN")
+                self._readers = open_engine(str(self.path), QueuePool, configure=True)
                 self._identity = self._present_identity()
         except BaseException:
             connection.close()
@@ -281,11 +280,8 @@ class GroveFile:
 
     def _shut_down(self) -> None:
         """In the writer's thread, when the last user is gone. Closing also checkpoints: it needs the lock."""
-        with contextlib.ExitStack() as stack:
-            stack.callback(self._lock.close)
-            with contextlib.suppress(StorageError):
-                # Where the lock's folder is gone there is nothing left to checkpoint.
-                stack.enter_context(self._lock.hold())
+        # Where the lock's folder is gone there is nothing left to checkpoint.
+        with self._lock.hold_and_close():
             self._disconnect()
 
     def _disconnect(self) -> None:
@@ -377,6 +373,7 @@ class GroveFile:
         return Transaction(connection, DIALECT, self._cache)
 
     def forget(self) -> None:
+        """After a rollback: what was written is not there."""
         self._cache.clear()
 
 
@@ -446,9 +443,11 @@ class _SqliteGroup:
             self._transaction = None
 
     def explain(self, error: BaseException) -> BaseException:
-        if isinstance(error, DBAPIError | sqlite3.Error):
-            return explained(error, self._file.path)
-        return error
+        if not isinstance(error, DBAPIError | sqlite3.Error):
+            return error
+        explanation = explain(error, self._file.path)
+        explanation.__cause__ = error
+        return explanation
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -467,7 +466,6 @@ def _create(path: Path) -> None:
     No connection of this process can have it open when it is closed here: it did not exist.
     """
     try:
-        make_private_folder(path.parent)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
@@ -510,14 +508,8 @@ def _refuse_strangers(path: Path) -> None:
         raise StorageError(f"{path} is a folder", hint="name a file in it, for example grove.db")
     if not stat.S_ISREG(mode):
         raise StorageError(f"{path} is not a file", hint="name another file for the grove")
-    engine = read_only_engine(path, immutable=True, pool=StaticPool)
-    try:
-        with engine.connect() as connection:
-            _check_is_grove(connection, path, mark=False)
-    except (DBAPIError, sqlite3.Error) as error:
-        raise explain(error, path) from error
-    finally:
-        engine.dispose()
+    with peek(path) as session:
+        _check_is_grove(session.connection, path, mark=False)
 
 
 def _check_is_grove(connection: Connection, path: Path, *, mark: bool) -> None:
@@ -535,9 +527,20 @@ def _check_is_grove(connection: Connection, path: Path, *, mark: bool) -> None:
         driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _engine(path: Path, *, pool: type[QueuePool] | type[StaticPool], begin: str) -> Engine:
-    engine = _new_engine(str(path), pool)
-    event.listen(engine, "connect", _configure)
+def open_engine(
+    address: str,
+    pool: type[QueuePool] | type[StaticPool] = StaticPool,
+    *,
+    begin: str = "BEGIN",
+    configure: bool = False,
+) -> Engine:
+    """Connections to a path or a file: address; `configure` prepares them for a grove that may be written."""
+    options: dict[str, Any] = (
+        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": _POOL_SECONDS} if pool is QueuePool else {}
+    )
+    engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(address), poolclass=pool, **options)
+    if configure:
+        event.listen(engine, "connect", _configure)
 
     def begin_transaction(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
@@ -546,27 +549,17 @@ def _engine(path: Path, *, pool: type[QueuePool] | type[StaticPool], begin: str)
     return engine
 
 
-def read_only_engine(path: Path, *, immutable: bool, pool: type[QueuePool] | type[StaticPool]) -> Engine:
-    """Connections that write nothing; `immutable` ones look at no log and leave nothing beside the file."""
-    engine = _new_engine(f"{path.as_uri()}?{'immutable=1' if immutable else 'mode=ro'}", pool)
-
-    def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    event.listen(engine, "begin", begin_transaction)
-    return engine
-
-
-def _new_engine(address: str, pool: type[QueuePool] | type[StaticPool]) -> Engine:
-    options: dict[str, Any] = (
-        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": _POOL_SECONDS} if pool is QueuePool else {}
-    )
-    return create_engine(
-        "sqlite+pysqlite://",
-        creator=lambda: _connect(address),
-        poolclass=pool,
-        **options,
-    )
+@contextlib.contextmanager
+def peek(path: Path) -> Generator[Session]:
+    """Read a grove file that is not open anywhere, without leaving anything beside it."""
+    engine = open_engine(f"{path.absolute().as_uri()}?immutable=1")
+    try:
+        with engine.connect() as connection:
+            yield Session(connection, DIALECT)
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    finally:
+        engine.dispose()
 
 
 def _connect(address: str) -> sqlite3.Connection:

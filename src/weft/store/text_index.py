@@ -6,15 +6,11 @@ second table is needed to find the way back. Whether a thing may be shown (prune
 archived, …) is not copied: it is looked up where it is kept.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
-
-from sqlalchemy import ColumnElement, Integer, Select, and_, delete, func, literal, select, update
+from sqlalchemy import ColumnElement, Integer, and_, delete, func, literal, select, update
 
 from weft.store import schema
-from weft.store.session import Session
+from weft.store.session import Reach
 from weft.store.transaction import GROVE, Transaction
-from weft.tree.query import Query
 from weft.tree.word_splits import FOLDING, split_words
 
 NODE, TREE, DOCUMENT, TAG = range(4)
@@ -50,51 +46,8 @@ def target_in(key: ColumnElement[int]) -> ColumnElement[int]:
     return key.bitwise_rshift(literal(_KIND_BITS, Integer)).bitwise_and(_TARGET_MASK)
 
 
-class IndexEntry(NamedTuple):
-    """One row to be: its key, the words of its title and of its body."""
-
-    key: int
-    title: Sequence[str]
-    body: Sequence[str]
-
-
-class Reach(NamedTuple):
-    """The keys that a search looks at, both ends included."""
-
-    low: int = 0
-    high: int = (1 << 63) - 1
-
-
 def reach_of_tree(tree: int) -> Reach:
     return Reach(key_of(tree, 0, 0), key_of(tree + 1, 0, 0) - 1)
-
-
-class Terms(Protocol):
-    """The table of words. What it is called and how it is asked is each database's own."""
-
-    def add(self, transaction: Transaction, entries: Sequence[IndexEntry]) -> None:
-        """Add rows that are not there, in the order of their keys."""
-        ...
-
-    def remove(self, transaction: Transaction, keys: Sequence[int]) -> None: ...
-
-    def remove_reach(self, transaction: Transaction, reach: Reach) -> None: ...
-
-    def purge(self, transaction: Transaction) -> None:
-        """Leave nothing of what was removed in the files."""
-        ...
-
-    def clear(self, transaction: Transaction) -> None: ...
-
-    def matching(
-        self, session: Session, query: Query, reach: Reach, most: int | None
-    ) -> Select[*tuple[object, ...]]:
-        """Columns `key`, `rank` (more is better) and `unsure`: to be checked against the text."""
-        ...
-
-    def settled(self, session: Session) -> int | None:
-        """Events of transactions below this one are all there; None: whatever is there is."""
-        ...
 
 
 def index_words(text: str) -> list[str]:

@@ -15,9 +15,8 @@ from sqlalchemy.sql.elements import ClauseElement
 from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
-from weft.store.compiled_statements import CompiledStatement
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
-from weft.store.session import Dialect, Session
+from weft.store.session import CompiledStatement, Dialect, Session
 from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
@@ -133,11 +132,9 @@ class Transaction(Session):
         return super().rows(statement, values)
 
     def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-        """The same statement for each of many rows."""
         self.flush_rows()
-        if rows:
-            self.writes += 1
-            self._connection.execute(statement, rows)
+        self.writes += bool(rows)
+        super().execute_many(statement, rows)
 
     def add(self, table: Table, row: dict[str, Any]) -> None:
         """Insert a row, together with others of its table."""

@@ -5,8 +5,12 @@ Code that treats some kinds alike asks for an attribute, so that a new kind is d
 once and is known everywhere. Compare a recorded word with `EventKind.X.value`, or take `EventKind.of`.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, Flag, StrEnum, auto
 from typing import Self
+
+from weft.tree.content import JsonObject
 
 
 class Subject(Enum):
@@ -194,3 +198,39 @@ CREATING_KINDS = _with(Trait.CREATES_NODES)
 EVIDENCE_KINDS = _with(Trait.EVIDENCE)
 STEP_KINDS = _with(Trait.STEP)
 LISTING_KINDS = _with(Trait.CHANGES_LISTING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryStep:
+    """One step of an undo or a redo."""
+
+    direction: str
+    """`undo` or `redo`."""
+    kind: str
+    """Of the operation that was undone or redone."""
+    ordinal: int
+    """Of that operation's event."""
+    event: int
+    """The ordinal of the event that records this step."""
+    tree_id: str | None
+    """None: in the grove itself."""
+    nodes: tuple[str, ...]
+    """Ids of nodes that it hid or showed."""
+    run: str | None = None
+    """The generation it is a part of: its continuations are undone together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """One recorded operation, as a history lists it."""
+
+    ordinal: int
+    kind: str
+    agent_id: str
+    agent_name: str
+    created_at: datetime
+    payload: JsonObject
+    nodes: tuple[str, ...]
+    """Local ids of the nodes it is about."""
+    undone: bool
+    """True if it was undone and not redone since."""

@@ -7,8 +7,7 @@ from tests.collaboration.commands.samples import samples
 from tests.collaboration.commands.workplace import LEGAL, Workplace
 from tests.covers import covers
 
-from weft.commands.catalog import CATALOG, ROWS
-from weft.commands.help import help_on
+from weft.commands.catalog import CATALOG, ROWS, help_on
 from weft.commands.parse import parse
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.grove.grove import Grove

@@ -13,7 +13,7 @@ from weft.grove.document import DocumentHandle
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.ids import new_ulid
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.runtime.collaboration.commands.session import CommandSession
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission

@@ -9,8 +9,8 @@ from weft.context.layers.escapes import one_line
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, say
-from weft.tree.node_labels import counted
-from weft.tree.vault import Vault
+from weft.tree.node import counted
+from weft.tree.reference import Vault
 
 _INSTRUCTION = (
     "These are the notes that may be read; a note's path is its folders and its name with / between:"

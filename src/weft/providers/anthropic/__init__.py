@@ -59,7 +59,7 @@ class Anthropic(Adapter):
             AnthropicClient,
         )
 
-        return AnthropicClient(connection)
+        return AnthropicClient(self.name, connection, self._info)
 
 
 def make() -> Anthropic:

@@ -45,7 +45,7 @@ class Google(Adapter):
     def _make_client(self, connection: Connection) -> SdkClient:
         from weft.providers.google.client import GoogleClient  # noqa: PLC0415 - an SDK takes long to import
 
-        return GoogleClient(connection)
+        return GoogleClient(self.name, connection, self._info)
 
 
 def make() -> Google:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -13,20 +13,17 @@ from google import genai
 from google.genai import errors, types
 
 from weft.errors import ProviderError
-from weft.providers.adapter import READ_TIMEOUT, Connection
-from weft.providers.as_chat import as_chat
-from weft.providers.base import ModelInfo, ModelName, ModelProfile, Request
+from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat
+from weft.providers.base import ModelInfo, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
 from weft.providers.events import Event
-from weft.providers.google import google_profile
 from weft.providers.google.mapping import GoogleReader, config_of, contents_of, tools_of
-from weft.providers.http import Connector, SdkCall, list_models, stream_call
+from weft.providers.http import EndpointClient
 from weft.providers.keys import Secret
 from weft.tree.json import JsonValue
 from weft.tree.message import message_to_wire
 
-_NAME = "google"
 _MARGIN = 30.0
 """A cache is not used in its last seconds."""
 
@@ -35,41 +32,33 @@ def _refuse(request: httpx2.Request) -> httpx2.Response:
     raise httpx2.ConnectError(f"{request.url.host}: only the capturing client may connect")
 
 
-def _client(http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> genai.Client:
-    return genai.Client(
-        vertexai=False,
-        api_key=key.reveal() if key else "none",
-        http_options=types.HttpOptions(
-            base_url=endpoint.url,
-            httpx_async_client=http,
-            # All requests go through the capture: the SDK's synchronous client refuses.
-            httpx_client=httpx2.Client(transport=httpx2.MockTransport(_refuse), trust_env=False),
-            retry_options=types.HttpRetryOptions(attempts=1),
-        ),
-    )
-
-
-class GoogleClient:
+class GoogleClient(EndpointClient[genai.Client]):
     """Gemini, streamed."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connector = Connector(connection, _client)
+    def __init__(
+        self, provider: str, connection: Connection, info: Callable[[str, Mapping[str, object]], ModelInfo]
+    ) -> None:
+        super().__init__(provider, connection, info)
         self._caches: dict[str, tuple[str, float]] = {}
 
-    async def stream(self, request: Request, profile: ModelProfile) -> AsyncGenerator[Event]:
-        chat, blanks = as_chat(request, profile)
-        client, key = self._connector.client()
-        call = SdkCall(
-            provider=_NAME,
-            choices=request.parameters.n,
-            key=key,
-            describe=lambda error: _described(error, key),
-            read_timeout=request.parameters.timeout,
-            blanks=blanks,
+    def connect(self, http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> genai.Client:
+        return genai.Client(
+            vertexai=False,
+            api_key=key.reveal() if key else "none",
+            http_options=types.HttpOptions(
+                base_url=endpoint.url,
+                httpx_async_client=http,
+                # All requests go through the capture: the SDK's synchronous client refuses.
+                httpx_client=httpx2.Client(transport=httpx2.MockTransport(_refuse), trust_env=False),
+                retry_options=types.HttpRetryOptions(attempts=1),
+            ),
         )
-        async with aclosing(stream_call(call, lambda: self._events(client, chat, profile))) as events:
-            async for event in events:
-                yield event
+
+    def events(
+        self, client: genai.Client, request: Request, profile: ModelProfile
+    ) -> tuple[AsyncGenerator[Event], str]:
+        chat, blanks = as_chat(request, profile)
+        return self._events(client, chat, profile), blanks
 
     async def _events(
         self, client: genai.Client, request: Request, profile: ModelProfile
@@ -81,9 +70,9 @@ class GoogleClient:
             config.pop("system_instruction", None)
             config.pop("tools", None)
             contents = contents_of(replace(request, messages=request.messages[kept:]))
-        silence = request.parameters.timeout or READ_TIMEOUT
+        read_timeout = request.parameters.timeout or READ_TIMEOUT
         config["http_options"] = {
-            "timeout": int(silence * 1_000),
+            "timeout": int(read_timeout * 1_000),
             "extra_body": dict(request.parameters.custom) or None,
         }
         models = cast("Any", client.aio.models)
@@ -125,28 +114,38 @@ class GoogleClient:
                 return made.name, count
         return None, 0
 
-    async def models(self) -> Sequence[ModelInfo]:
-        client, key = self._connector.client()
-        return await list_models(_NAME, key, self._rows(client), lambda error: _described(error, key))
-
-    async def _rows(self, client: genai.Client) -> AsyncGenerator[ModelInfo]:
+    async def rows(self, client: genai.Client) -> AsyncIterator[ModelInfo]:
         async for row in await client.aio.models.list(config={"page_size": 1_000}):
             if row.supported_actions and "generateContent" not in row.supported_actions:
                 continue
-            own = (row.name or "").removeprefix("models/")
-            profile = google_profile(own)
-            yield ModelInfo(
-                name=ModelName(_NAME, own),
-                title=row.display_name or own,
-                profile=replace(
-                    profile,
-                    window=row.input_token_limit or profile.window,
-                    output_limit=row.output_token_limit or profile.output_limit,
-                ),
-            )
+            listed = {
+                "title": row.display_name,
+                "window": row.input_token_limit or None,
+                "output_limit": row.output_token_limit or None,
+            }
+            yield self.info((row.name or "").removeprefix("models/"), listed)
 
-    async def close(self) -> None:
-        await self._connector.close()
+    def describe(self, error: Exception, key: Secret | None) -> ProviderError | None:
+        if not isinstance(error, errors.APIError):
+            return None
+        details = cast("object", error.details)
+        inner = (
+            cast("Mapping[str, Any]", details).get("error", details) if isinstance(details, Mapping) else None
+        )
+        listed_details = (
+            cast("Mapping[str, Any]", inner).get("details") if isinstance(inner, Mapping) else None
+        )
+        headers = cast("Mapping[str, str]", getattr(cast("Any", error).response, "headers", None) or {})
+        status = error.code if isinstance(error.code, int) and error.code >= 400 else 200  # pyright: ignore[reportUnnecessaryIsInstance] - the server may send anything
+        return describe_status(
+            self.provider,
+            status,
+            words=(error.status,),
+            message=error.message or "",
+            headers={name.lower(): value for name, value in headers.items()},
+            details=listed_details,
+            key=key,
+        )
 
 
 def _number(value: JsonValue) -> int:
@@ -161,22 +160,3 @@ def _digest(request: Request, count: int) -> str:
     ]
     tools = [[tool.name, tool.description, tool.schema] for tool in request.tools]
     return hashlib.sha256(json.dumps([*stable, tools], sort_keys=True).encode()).hexdigest()
-
-
-def _described(error: Exception, key: Secret | None) -> ProviderError | None:
-    if not isinstance(error, errors.APIError):
-        return None
-    details = cast("object", error.details)
-    inner = cast("Mapping[str, Any]", details).get("error", details) if isinstance(details, Mapping) else None
-    listed_details = cast("Mapping[str, Any]", inner).get("details") if isinstance(inner, Mapping) else None
-    headers = cast("Mapping[str, str]", getattr(cast("Any", error).response, "headers", None) or {})
-    status = error.code if isinstance(error.code, int) and error.code >= 400 else 200  # pyright: ignore[reportUnnecessaryIsInstance] - the server may send anything
-    return describe_status(
-        _NAME,
-        status,
-        words=(error.status,),
-        message=error.message or "",
-        headers={name.lower(): value for name, value in headers.items()},
-        details=listed_details,
-        key=key,
-    )

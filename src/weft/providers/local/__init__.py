@@ -23,8 +23,11 @@ from weft.providers.events import (
     TextDelta,
     TokenChance,
     UsageReported,
+    WireBytes,
+    WireHead,
+    WireRequest,
+    cut_body,
 )
-from weft.providers.exchange import WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.local.engine import CHOICES, Engine, Weights, bundled_weights, installed
 from weft.tree.attempt import Usage
 from weft.tree.content import Image

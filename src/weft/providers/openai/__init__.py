@@ -4,34 +4,22 @@ The SDK is imported when it is used.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
-from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.as_chat import as_chat
-from weft.providers.base import CacheKind, ModelInfo, ModelName, ModelProfile, Request, SystemPlace
+from weft.providers.adapter import Adapter, Connection, SdkClient, as_chat
+from weft.providers.base import CacheKind, ModelProfile, Request, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
-from weft.providers.openai.chat import chat_body, completion_body
+from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
 from weft.providers.openai.responses import response_body
-from weft.tree.json import JsonValue
 
-__all__ = ["InterfaceCall", "OpenAI", "OpenAIInterface", "make", "openai_interface", "openai_profile"]
+__all__ = ["OpenAI", "make", "openai_interface", "openai_profile"]
 
 _REASONING = re.compile(r"(o\d|gpt-[5-9]|codex|computer-use)")
 _LEGACY = re.compile(r"(davinci|babbage|curie|ada\b|text-|gpt-3\.5-turbo-instruct)")
 _HEARING = re.compile(r"audio")
 _LEGACY_WINDOW = 16_384
-
-
-class OpenAIInterface(StrEnum):
-    """OpenAI's interfaces; each model uses one of them."""
-
-    CHAT = "chat"
-    RESPONSES = "responses"
-    COMPLETIONS = "completions"
 
 
 def openai_interface(model: str) -> OpenAIInterface:
@@ -82,16 +70,6 @@ def openai_profile(model: str) -> ModelProfile:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterfaceCall:
-    """One call of one of OpenAI's interfaces."""
-
-    interface: OpenAIInterface
-    body: Mapping[str, JsonValue]
-    blanks: str = ""
-    """The blanks at the end of a continued document, which its continuation may repeat."""
-
-
 class OpenAI(Adapter):
     """OpenAI's models."""
 
@@ -104,10 +82,8 @@ class OpenAI(Adapter):
     def _make_client(self, connection: Connection) -> SdkClient:
         from weft.providers.openai.client import OpenAIClient  # noqa: PLC0415 - an SDK takes long to import
 
-        return OpenAIClient(self.name, connection, _call, self._info)
-
-    def _info(self, model: str, _: Mapping[str, object]) -> ModelInfo:
-        return ModelInfo(name=ModelName(self.name, model), title=model, profile=self.profile(model))
+        # What OpenAI lists of a model says nothing that its profile does not know.
+        return OpenAIClient(self.name, connection, lambda model, _: self._info(model, {}), _call)
 
 
 def _call(request: Request, profile: ModelProfile) -> InterfaceCall:

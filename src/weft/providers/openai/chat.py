@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
 from weft.providers.adapter import media_of
@@ -30,6 +31,25 @@ if TYPE_CHECKING:
     from openai.types import Completion, CompletionChoice, CompletionUsage
     from openai.types.chat import ChatCompletionChunk
     from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
+
+
+class OpenAIInterface(StrEnum):
+    """OpenAI's interfaces; each model uses one of them."""
+
+    CHAT = "chat"
+    RESPONSES = "responses"
+    COMPLETIONS = "completions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceCall:
+    """One call of one of OpenAI's interfaces."""
+
+    interface: OpenAIInterface
+    body: Mapping[str, JsonValue]
+    blanks: str = ""
+    """The blanks at the end of a continued document, which its continuation may repeat."""
+
 
 ENDINGS: dict[str, StopReason] = {
     "stop": StopReason.STOP,

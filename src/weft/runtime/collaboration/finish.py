@@ -1,22 +1,38 @@
 """Ending a run between two turns: what was said so far becomes its reply, as interrupted."""
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import and_, select
 
-from weft.errors import ConflictError
-from weft.runtime.collaboration.run_log import end_run
+from weft.commands.scanner import scan
+from weft.context.agent_view.action_trace import Action
+from weft.errors import ConflictError, NotFoundError, WeftError
+from weft.providers.events import Choice
+from weft.runtime.collaboration.run_log import Batch, end_run
+from weft.runtime.collaboration.turn import joined_prose
+from weft.runtime.contexts.agent_memory import note_actions
+from weft.runtime.coordination.processes import is_dead_process
+from weft.runtime.generation.answer import storable
+from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.start_call import Generating
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.active_runs import RunRow, run_row
 from weft.store.bodies import load_body
-from weft.store.rows import TreeState
+from weft.store.model_calls import OpenCall, RunRow, run_row, runs_under_way
+from weft.store.rows import NodeRow, TreeState
+from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import node_row
 from weft.tree.attempt import RawResponse
-from weft.tree.content import JsonValue, Text
+from weft.tree.content import Content, JsonValue, Mixed, Text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
@@ -91,3 +107,103 @@ def _response(transaction: Transaction, row: RunRow) -> RawResponse | None:
         return None
     body = load_body(transaction, row.tree, found.sha256)
     return RawResponse(body=body, provider=found.provider, model=found.model, attempt=row.attempt)
+
+
+BROKEN_OFF, AT = "was broken off", "at "
+"""What the trace says of a run that did not come to its end, and whose words do not show it."""
+
+
+class BrokenTurn:
+    """The turn in the middle of which a run's process died: its words belong to the run's reply."""
+
+    def __init__(self, row: RunRow, edge: EdgeType, choices: dict[int, Choice]) -> None:
+        self._row = row
+        self._edge = edge
+        spoken = choices[0].content if 0 in choices and choices[0].blocks else Text("")
+        self._prose = joined_prose(row.said, scan(_words(storable(spoken)).text))
+
+    @property
+    def said(self) -> list[Continuation]:
+        """The reply; nothing, where the words are all of earlier turns: those have a response of their own."""
+        if self._prose == self._row.said:
+            return []
+        return [Continuation(0, Text(self._prose), Status.INTERRUPTED, self._edge)]
+
+    def note(self, scope: Scope, tree: TreeState, nodes: Sequence[NodeRow]) -> None:
+        if nodes:
+            end_run(scope.transaction, tree, self._row.run, scope.now)
+
+    def tell(self, executor: Executor) -> None:
+        """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
+        if self.said:
+            tell_broken_off(executor, self._row)
+
+
+def _words(content: Content) -> Text:
+    """What was said aloud: thinking is no part of it."""
+    if isinstance(content, Text):
+        return content
+    if isinstance(content, Mixed):
+        return Text("".join(block.text for block in content.blocks if isinstance(block, Text)))
+    return Text("")
+
+
+def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) -> BrokenTurn | None:
+    """If the call was a collaborator's own turn."""
+    row = run_row(session, dead.call.tree, dead.call.run)
+    if row is None or agent_row(session, row.agent).ulid != dead.agent:
+        return None
+    return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
+
+
+def close_dead_runs(executor: Executor, actor: Actor) -> int:
+    """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
+    with executor.store.read() as session:
+        now = executor.clock()
+        dead = [
+            row for row in runs_under_way(session) if row.held_until <= now or is_dead_process(row.holder)
+        ]
+    closed = 0
+    for row in dead:
+        try:
+            closed += _close(executor, actor, row)
+        except WeftError:
+            # Whoever opens the grove next tries again.
+            continue
+    return closed
+
+
+def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
+    with executor.store.read() as session:
+        tree = heading_of(session, row.tree).ulid
+    if row.said:
+        # Unless the place is gone or another's by now: then the words are kept with their calls.
+        with contextlib.suppress(ConflictError, NotFoundError):
+            executor.perform(actor, Conclude(tree=tree, run=row.run))
+    ended = executor.store.write(partial(_end, row, executor))
+    tell_broken_off(executor, row)
+    return ended
+
+
+def _end(row: RunRow, executor: Executor, transaction: Transaction) -> bool:
+    return end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
+
+
+def tell_broken_off(executor: Executor, row: RunRow) -> None:
+    """Let the agent know how far it had come."""
+    batch = Batch.loaded(row.batch)
+    detail = f"in turn {row.turns + 1}"
+    if batch.done < len(batch.commands):
+        detail = (
+            f"{batch.done} of the last {len(batch.commands)} commands done, "
+            f'"{" ".join(batch.commands[batch.done].split())[:80]}" perhaps, the rest not'
+        )
+    with executor.store.read() as session:
+        at = node_row(session, row.tree, row.head).local_id
+    note_broken_off(executor, row, at, detail)
+
+
+def note_broken_off(executor: Executor, row: RunRow, at: str, detail: str) -> None:
+    """Let the agent's trace tell where it was, and why it did not go on."""
+    action = Action(verb=BROKEN_OFF, target=f"{AT}{at}", noun="", detail=detail)
+    note_actions(executor, (row.tree, row.agent), [action])

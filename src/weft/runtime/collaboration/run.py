@@ -2,11 +2,11 @@
 
 import contextlib
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
-from weft.commands.hints import not_run_note
+from weft.commands.catalog import not_run_note
 from weft.commands.reply import Result, failed, results_message
 from weft.context.agent_view.agent_context import Exchange
 from weft.context.tokens import DEFAULT
@@ -19,11 +19,9 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ProviderRegistry
 from weft.runtime.collaboration.commands.session import CommandSession
-from weft.runtime.collaboration.finish import Conclude, edge_in
-from weft.runtime.collaboration.limits import Limits
-from weft.runtime.collaboration.recovery import note_broken_off
+from weft.runtime.collaboration.finish import Conclude, edge_in, note_broken_off
 from weft.runtime.collaboration.run_events import (
     Answered,
     Began,
@@ -35,38 +33,18 @@ from weft.runtime.collaboration.run_events import (
     Turned,
 )
 from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.collaboration.task import CollaborationTask
 from weft.runtime.collaboration.turn import Turn
 from weft.runtime.contexts.agent_context import InRun
 from weft.runtime.coordination.heartbeat import beating
-from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput
-from weft.runtime.generation.loom_aware import assemble_in_run
-from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assemble_in_run
 from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.generation.run import GenerationRun, StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
-from weft.store.spending import MICROS, spent_on
-from weft.tree.agent import Agent
+from weft.store.model_calls import MICROS, spent_on
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollaborationTask:
-    """What a collaborator is asked to do, and where."""
-
-    tree_id: str
-    mode: Mode
-    node_id: str
-    """The node that it answers."""
-    asked: str = ""
-    """What is asked of it beside a document; in a dialogue that is a node."""
-    agent: Agent
-    agent_key: int
-    cursor: str | None
-    """Where whoever asks stands."""
-    limits: Limits = field(default_factory=Limits)
-    wishes: GenerationOptions = field(default_factory=GenerationOptions)
 
 
 class Collaboration:

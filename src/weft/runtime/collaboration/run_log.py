@@ -19,10 +19,9 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.active_runs import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.leases import LeaseRow
+from weft.store.model_calls import MICROS, RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
-from weft.store.spending import MICROS
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission

@@ -1,13 +1,18 @@
 """Who is asked, where, and whether that may be: everything before a run begins."""
 
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
+
 from sqlalchemy import select
 
+from weft.context.agent_view.action_trace import Action
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
-from weft.runtime.collaboration.limits import Limits
-from weft.runtime.collaboration.run import CollaborationTask
-from weft.runtime.generation.agent_choice import DEFAULT_AGENT, model_agent
+from weft.runtime.collaboration.finish import AT, BROKEN_OFF
+from weft.runtime.contexts.agent_memory import action_of
+from weft.runtime.contexts.option_checks import shown
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import StartPointReader
+from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPointReader, model_agent
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
@@ -16,10 +21,70 @@ from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.rows import AGENT_TYPES
+from weft.store.lookup import find_tree
+from weft.store.memory import MemoryKind, latest_memory
+from weft.store.rows import AGENT_TYPES, STATUSES
 from weft.store.session import Session
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
+from weft.tree.node import Status
 from weft.tree.tree import Mode
+
+TURNS, TOKENS, SECONDS = 12, 32_000, 300.0
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What ends a run with a note. Money is always within the grove's caps; `dollars` is for one run."""
+
+    turns: int = TURNS
+    tokens: int = TOKENS
+    """What the model says and what its commands are answered, together; what it is shown is not counted."""
+    seconds: float = SECONDS
+    dollars: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        for what, amount, kind in (
+            ("turns", self.turns, int),
+            ("tokens", self.tokens, int),
+            ("seconds", self.seconds, int | float),
+        ):
+            if isinstance(amount, bool) or not isinstance(amount, kind) or not 0 < amount <= _MOST:
+                raise InvalidInputError(
+                    f"a run of {shown(amount)} {what} makes no sense",
+                    hint=f"{'a whole number, ' if kind is int else ''}more than 0, at most {_MOST:,}",
+                )
+        if self.dollars is not None and self.dollars < 0:
+            raise InvalidInputError(f"a run of {self.dollars} dollars makes no sense", hint="0 or more")
+
+    def reached(self, *, turns: int, tokens: int, seconds: float) -> str | None:
+        """Why it may not go on, if it may not."""
+        if turns >= self.turns:
+            return f"ended after {self.turns:,} turn{'' if self.turns == 1 else 's'}"
+        if tokens >= self.tokens:
+            return f"ended after {tokens:,} tokens, of {self.tokens:,}"
+        if seconds >= self.seconds:
+            return f"ended after {self.seconds:g} seconds"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollaborationTask:
+    """What a collaborator is asked to do, and where."""
+
+    tree_id: str
+    mode: Mode
+    node_id: str
+    """The node that it answers."""
+    asked: str = ""
+    """What is asked of it beside a document; in a dialogue that is a node."""
+    agent: Agent
+    agent_key: int
+    cursor: str | None
+    """Where whoever asks stands."""
+    limits: Limits = field(default_factory=Limits)
+    wishes: GenerationOptions = field(default_factory=GenerationOptions)
 
 
 def task_for(
@@ -103,3 +168,60 @@ def _default(session: Session) -> tuple[Agent, int]:
         )
     chosen = load_settings(session).get(DEFAULT_AGENT)
     return next((each for each in aware if each[0].id == chosen), aware[0])
+
+
+_GO_ON = "Go on where you were broken off"
+
+
+class Unfinished(NamedTuple):
+    """What is left of a run."""
+
+    agent: str
+    node: str
+    """What it had said; where it was, if that was nothing, or beside a document."""
+    text: str
+    """What the agent is told now."""
+
+
+def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
+    """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
+    here = Reader.of(caller).tree(tree).id
+    with caller.store.read() as session:
+        found, key = collaborator(session, agent)
+        place = find_tree(session, here), key
+        reply, spoken = _last_reply(session, *place)
+        left = _how_far(session, *place, since=spoken)
+    node = reply or (None if left is None else left.target.removeprefix(AT))
+    if node is None:
+        raise NotFoundError(
+            f"{found.name!r} has nothing to go on with in this tree: its last run came to its end",
+            hint="say something new",
+        )
+    return Unfinished(found.id, node, f"{_GO_ON}: {left.detail}." if left else f"{_GO_ON}.")
+
+
+def _last_reply(session: Session, tree: int, agent: int) -> tuple[str | None, int]:
+    """The last words of its own in the tree, if they were interrupted, and when it last said anything."""
+    nodes = schema.nodes
+    own = (
+        select(nodes.c.ulid, nodes.c.status, nodes.c.created_at)
+        .where(nodes.c.tree == tree, nodes.c.author == agent, LIVE)
+        .order_by(nodes.c.key.desc())
+        .limit(1)
+    )
+    newest = session.execute(own).one_or_none()
+    if newest is None:
+        return None, 0
+    last = session.execute(own.where(nodes.c.edge_type == CONTINUATION)).one_or_none()
+    if last is None or last.status != STATUSES.index(Status.INTERRUPTED):
+        return None, newest.created_at
+    return last.ulid, newest.created_at
+
+
+def _how_far(session: Session, tree: int, agent: int, *, since: int) -> Action | None:
+    """What the trace says of a run that did not come to its end, unless the agent spoke again after that."""
+    last = latest_memory(session, tree, agent, MemoryKind.ACTION, 1)
+    if not last or last[0].created_at < since:
+        return None
+    action = action_of(last[0])
+    return action if action.verb == BROKEN_OFF else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from weft.commands.hints import NotRun
+from weft.commands.catalog import NotRun
 from weft.commands.parse import parse_ignored
 from weft.commands.scanner import Scan, ScannedCommand, Scanner
 from weft.context.agent_view.node_headings import may_become_heading, strip_headings

@@ -28,8 +28,8 @@ from weft.store.memory import MemoryKind, live_memory
 from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import Content, plain_text
-from weft.tree.extract import EXTRACT, extract
 from weft.tree.json_names import from_microseconds
+from weft.tree.snippet import EXTRACT, extract
 
 if TYPE_CHECKING:
     from weft.runtime.contexts.layers import Assembly, ContextInputs

@@ -20,7 +20,7 @@ from weft.context.layers.stored import load_layer
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.envelopes import envelope_row, record_of, snapshots_of, with_places
+from weft.store.bodies import envelope_row, record_of, snapshots_of, with_places
 from weft.store.lookup import find_agent
 from weft.store.path_queries import instructing
 from weft.store.rows import NodeRow

@@ -35,7 +35,7 @@ from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
-from weft.store.envelopes import envelope_row, legacy_texts, record_of, snapshots_of
+from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.store.session import Session

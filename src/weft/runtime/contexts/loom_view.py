@@ -22,10 +22,10 @@ from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text
 from weft.tree.edge import EdgeType
-from weft.tree.extract import EXTRACT, extract
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.reference import TargetKind
+from weft.tree.snippet import EXTRACT, extract
 from weft.tree.tree import Mode
 
 PRESENT_SECONDS = 120.0

@@ -22,7 +22,7 @@ from weft.runtime.contexts.cache_monitor import watch_turn
 from weft.runtime.operations.envelopes import KeepEnvelope, Kept
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
-from weft.store.envelopes import recent_prefixes
+from weft.store.bodies import recent_prefixes
 from weft.tree.agent import Agent
 from weft.tree.json import JsonObject, JsonValue
 

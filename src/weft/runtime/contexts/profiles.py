@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from weft.errors import WeftError
-from weft.providers.base import ModelProfile
-from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.base import ModelProfile, ProviderRegistry, installed_providers
 
 
 def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:

@@ -15,7 +15,7 @@ from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.envelopes import record_of
+from weft.store.bodies import record_of
 from weft.store.rows import ROLES, NodeRow
 from weft.store.tree_queries import node_rows, walk_up
 from weft.tree.node import Role

@@ -26,7 +26,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
 from weft.tree.json import JsonValue
-from weft.tree.project import Project, ProjectItem, ProjectItemKind
+from weft.tree.reference import Project, ProjectItem, ProjectItemKind
 
 USER_MEMORY = "userMemory"
 """The setting, in preferences and among a person's own."""

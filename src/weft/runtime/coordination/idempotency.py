@@ -26,15 +26,7 @@ from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.store.base import Store
-from weft.store.idempotency import (
-    ClaimRow,
-    ClaimState,
-    claim,
-    claim_row,
-    hold_claim,
-    settle_claim,
-    sweep_claims,
-)
+from weft.store.leases import ClaimRow, ClaimState, claim, claim_row, hold_claim, settle_claim, sweep_claims
 from weft.store.transaction import Transaction
 from weft.tree.content import JsonObject, JsonValue, check_text
 

@@ -10,11 +10,10 @@ import orjson
 from sqlalchemy import select
 
 from weft.errors import NotFoundError, StorageError
-from weft.provenance.ancestry import ancestry
 from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
 from weft.provenance.damaged_rows import values_of
-from weft.provenance.node_columns import Neighbours, readable_nodes
+from weft.provenance.node_columns import Neighbours, ancestry, readable_nodes
 from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts_of
 from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.timestamps import STAMP_STATES, StampStatus

@@ -23,14 +23,17 @@ from weft.providers.events import (
     ThinkingDelta,
     ThinkingDone,
     ToolCalled,
+    WireBytes,
+    WireExchange,
+    WireHead,
+    WireRequest,
 )
-from weft.providers.exchange import WireBytes, WireExchange, WireHead, WireRequest
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.plan import PlannedCall
 from weft.runtime.generation.start_call import EndedCall
 from weft.runtime.operations.scope import Scope
-from weft.store.active_calls import PieceRow
+from weft.store.model_calls import PieceRow
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import (

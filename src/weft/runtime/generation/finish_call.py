@@ -21,11 +21,10 @@ from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
-from weft.store.active_calls import PieceRow, drop_call, put_piece
 from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at
+from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
-from weft.store.spending import settle
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import Content, JsonValue
 from weft.tree.edge import EdgeType, Source

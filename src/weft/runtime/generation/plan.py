@@ -7,24 +7,22 @@ from decimal import Decimal
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.coordination.processes import this_process
-from weft.runtime.generation.agent_choice import choose_agents
 from weft.runtime.generation.assembly import (
     AssembledRequest,
     AssemblyInput,
     RequestAssembler,
     assemble_in_layers,
     assemble_plainly,
+    choose_assembler,
     neutral_hash,
     options_of,
     parameters_to_wire,
     request_of,
     with_choices,
 )
-from weft.runtime.generation.loom_aware import choose_assembler
 from weft.runtime.generation.options import GenerationOptions, parameters_for
 from weft.runtime.generation.spending import (
     Spender,
@@ -36,13 +34,13 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import CallPlan, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import StartPoint, StartPointReader
+from weft.runtime.generation.start_point import StartPoint, StartPointReader, choose_agents
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Executor, Operation
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.settings import load_settings
-from weft.store.spending import MICROS
+from weft.store.model_calls import MICROS
 from weft.tree.agent import Agent
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject

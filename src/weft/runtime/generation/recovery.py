@@ -1,22 +1,27 @@
 """Recovery of calls whose process died: the pieces that were saved become nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 import orjson
+from sqlalchemy import and_, select
 
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
+from weft.runtime.coordination.idempotency import KeyedResult, KeyedState, error_from_wire
 from weft.runtime.coordination.processes import is_dead_process
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
+from weft.runtime.generation.stream import EventChannel, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
-from weft.store.active_calls import OpenCall, calls_under_way, pieces_of
-from weft.store.active_runs import run_row
-from weft.store.lookup import find_agent
+from weft.runtime.views.reader import Reader
+from weft.store import schema
+from weft.store.lookup import find_agent, find_tree
+from weft.store.model_calls import OpenCall, calls_under_way, pieces_of, run_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.tree.attempt import AttemptOutcome, RawResponse
@@ -108,3 +113,63 @@ def _spoken(choices: Mapping[int, Choice], *, aloud: bool) -> list[Continuation]
         Continuation(number, without_commands(content) if aloud else content, Status.INTERRUPTED)
         for number, content in said.items()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCall:
+    """Where a call was made before, and under which key."""
+
+    tree: str
+    key: str
+
+
+def replay_call(
+    executor: Executor,
+    actor: Actor,
+    channel: EventChannel[GenerationEvent],
+    outcome: KeyedResult,
+    first: FirstCall,
+) -> None:
+    """What the first call came to; of one whose process died, what was kept of it."""
+    read = Reader(executor.store, actor)
+    if outcome.state is KeyedState.INTERRUPTED or not isinstance(outcome.result, dict):
+        close_dead_calls(executor, actor)
+        found = _nodes_of(executor, first, outcome.since)
+        if not found:
+            raise ConflictError(
+                "the first call with this idempotency key was interrupted before anything came",
+                hint="draw a new key to ask again",
+            )
+        for slot, (tree, node) in enumerate(found):
+            channel.put(NodeCompleted(slot, read.node(tree, node)))
+        return
+    told = cast("Mapping[str, Any]", outcome.result)
+    for slot, node in told["nodes"]:
+        channel.put(NodeCompleted(slot, read.node(told["tree"], node)))
+    for failed in told["failures"]:
+        channel.put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
+
+
+def _nodes_of(executor: Executor, first: FirstCall, since: int) -> list[tuple[str, str]]:
+    """Made in that tree under that key, by nobody who used it before."""
+    attempts, choices, nodes, trees = (
+        schema.attempts,
+        schema.node_responses,
+        schema.nodes,
+        schema.trees,
+    )
+    with executor.store.read() as session:
+        statement = (
+            select(trees.c.ulid, nodes.c.ulid.label("node"))
+            .select_from(attempts)
+            .join(choices, and_(choices.c.tree == attempts.c.tree, choices.c.response == attempts.c.response))
+            .join(nodes, and_(nodes.c.tree == choices.c.tree, nodes.c.key == choices.c.node))
+            .join(trees, trees.c.key == attempts.c.tree)
+            .where(
+                attempts.c.tree == find_tree(session, first.tree),
+                attempts.c.idempotency_key == first.key,
+                attempts.c.started_at >= since,
+            )
+            .order_by(nodes.c.key)
+        )
+        return [(row.ulid, row.node) for row in session.execute(statement)]

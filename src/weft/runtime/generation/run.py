@@ -17,9 +17,9 @@ from weft.errors import (
     WeftError,
 )
 from weft.log import Log
+from weft.providers.adapter import stream_retrying
+from weft.providers.base import ProviderRegistry
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
-from weft.providers.registry import ProviderRegistry
-from weft.providers.retries import stream_retrying
 from weft.redaction import redact
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
@@ -29,7 +29,7 @@ from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOu
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS, GenerationPlan, PlannedCall, plan_generation
-from weft.runtime.generation.replay import FirstCall, replay_call
+from weft.runtime.generation.recovery import FirstCall, replay_call
 from weft.runtime.generation.spending import micros_of
 from weft.runtime.generation.stream import (
     EventChannel,
@@ -45,10 +45,9 @@ from weft.runtime.generation.stream import (
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
-from weft.store.active_calls import PieceRow, hold_calls, put_piece
 from weft.store.leases import lease_at
 from weft.store.lookup import find_agent
-from weft.store.spending import MICROS
+from weft.store.model_calls import MICROS, PieceRow, hold_calls, put_piece
 from weft.store.transaction import Transaction
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.json import JsonValue

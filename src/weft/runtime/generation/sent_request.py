@@ -11,8 +11,7 @@ import orjson
 from weft.context.manifest import RENDERER, Manifest
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
-from weft.providers.base import CacheKind, ModelName, ModelProfile, Request
-from weft.providers.registry import ProviderRegistry
+from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.coordination.model_loop import model_loop
 from weft.runtime.evidence.provenance_view import Evidence

@@ -11,9 +11,8 @@ from decimal import Decimal
 from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
-from weft.providers.registry import ProviderRegistry, installed_providers
+from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.coordination.background import register_run
-from weft.runtime.generation.agent_choice import DEFAULT_AGENT, model_agent
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import Preflight, preflight
 from weft.runtime.generation.run import GenerationRun, StartPlace
@@ -24,10 +23,11 @@ from weft.runtime.generation.sent_request import (
     load_sent_request,
 )
 from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, dollars_from, period_from
+from weft.runtime.generation.start_point import DEFAULT_AGENT, model_agent
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
-from weft.store.spending import Spent, spent_by
+from weft.store.model_calls import Spent, spent_by
 from weft.tree.agent import Agent
 from weft.tree.node import Node, Status
 

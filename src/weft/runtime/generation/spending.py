@@ -17,8 +17,8 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
+from weft.store.model_calls import MICROS, Spent, spent_by
 from weft.store.session import Session
-from weft.store.spending import MICROS, Spent, spent_by
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject
 

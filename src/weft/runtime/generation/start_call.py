@@ -17,11 +17,10 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.active_calls import CallRow
 from weft.store.bodies import save_manifest
 from weft.store.leases import LeaseRow, lease_at
+from weft.store.model_calls import CallRow, add_expected
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
-from weft.store.spending import add_expected
 from weft.tree.agent import Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.edge import Source, SourceRole

@@ -1,16 +1,26 @@
 """Where a generation starts, looked at with the rights that it needs."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlalchemy import and_, select
 
-from weft.errors import ConflictError
-from weft.runtime.operations.permissions import agent_row, require_access, require_permission
+from weft.errors import ConflictError, InvalidInputError
+from weft.providers.base import ModelName, ProviderRegistry
+from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.leases import lease_at
+from weft.store.lookup import find_agent
+from weft.store.rows import AGENT_TYPES, AgentRow
+from weft.store.session import Session
 from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
+from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.json_names import iso_moment
 from weft.tree.tree import Mode
 
@@ -68,3 +78,100 @@ class StartPointReader(Reader):
             .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
         )
         return opened.session.execute(statement).scalar_one_or_none()
+
+
+DEFAULT_AGENT = "defaultAgent"
+"""The key under which the grove's preferences hold the id of who answers by default."""
+EMBEDDED = "local:smollm2"
+_EMBEDDED_AGENT = AddAgent(
+    name="smollm2",
+    type=AgentType.MODEL,
+    model_ref=EMBEDDED,
+    configuration=Configuration(temperature=0.8, max_tokens=200),
+)
+_agents = schema.agents
+
+
+def choose_agents(
+    executor: Executor, actor: Actor, registry: ProviderRegistry, named: tuple[str, ...]
+) -> list[tuple[Agent, int]]:
+    """Those named; else the grove's default; else the model agent that came last; else the embedded model.
+
+    The last is added as an agent when it is first needed, so that a new grove answers at once. Each
+    comes with its key.
+    """
+    with executor.store.read() as session:
+        if named:
+            return _each_once([model_agent(session, reference) for reference in named])
+        found = _default(session, registry)
+        if found is not None:
+            return [found]
+    return [executor.perform(actor, _ShareEmbedded(registry=registry))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ShareEmbedded(Editing):
+    """Add the embedded model's agent, unless another call did so meanwhile: two first calls share one."""
+
+    verb: ClassVar[str] = AddAgent.verb
+    access: ClassVar[MemberRole] = AddAgent.access
+    registry: ProviderRegistry
+
+    def apply(self, scope: Scope) -> tuple[Agent, int]:
+        # Under the grove's lock, so that the second of two calls finds what the first added.
+        scope.open_grove()
+        default = _default(scope.transaction, self.registry)
+        if default is not None:
+            return default
+        agent = _EMBEDDED_AGENT.apply(scope)
+        return agent, find_agent(scope.transaction, agent.id)
+
+
+def _each_once(found: list[tuple[Agent, int]]) -> list[tuple[Agent, int]]:
+    """One agent may be named by its name and by its id."""
+    seen: set[int] = set()
+    for agent, key in found:
+        if key in seen:
+            raise InvalidInputError(
+                f"agent {agent.name!r} is named twice", hint="name each once; n says how often it answers"
+            )
+        seen.add(key)
+    return found
+
+
+def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
+    """An agent that can be asked, and its key."""
+    key = find_agent(session, reference)
+    agent = agent_value(agent_row(session, key))
+    if agent.type is not AgentType.MODEL:
+        raise InvalidInputError(
+            f"{agent.name!r} is a person, not a model", hint="weft agents shows who is a model"
+        )
+    if agent.archived_at is not None:
+        raise InvalidInputError(f"agent {agent.name!r} is archived", hint="restore it, or name another")
+    return agent, key
+
+
+def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
+    kept = load_settings(session).get(DEFAULT_AGENT)
+    rows = session.execute(
+        select(_agents)
+        .where(
+            _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
+            _agents.c.archived_at.is_(None),
+            _agents.c.hidden.is_(None),
+        )
+        .order_by(_agents.c.key.desc())
+    )
+    agents = [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+    for each in agents:
+        if each[0].id == kept:
+            return each
+    usable = set(registry.names)
+    return next((each for each in agents if _is_usable(each[0], usable)), None)
+
+
+def _is_usable(agent: Agent, providers: set[str]) -> bool:
+    """Whether there is somebody to ask: agents that came with an import may be of elsewhere."""
+    name = ModelName.parse(agent.model_ref or "")
+    return name.provider in providers and (name.provider != "local" or str(name) == EMBEDDED)

@@ -15,9 +15,9 @@ from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
-from weft.tree.extract import first_sentence
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.reference import CollapsedRange
+from weft.tree.snippet import first_sentence
 
 _groups = schema.groups
 _QUOTED = 120

@@ -21,7 +21,7 @@ from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue, Text, check_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.node import Node
-from weft.tree.text_change import change_between
+from weft.tree.text_diff import change_between
 from weft.tree.tree import Mode
 
 

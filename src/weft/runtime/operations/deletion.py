@@ -8,7 +8,7 @@ import time
 
 from weft.runtime.operations.scope import Scope
 from weft.store.base import Store
-from weft.store.media_references import media_of_grove, media_of_tree
+from weft.store.blobs import media_of_grove, media_of_tree
 from weft.store.memory import forget_all_results
 from weft.store.transaction import Transaction
 

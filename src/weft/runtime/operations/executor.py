@@ -16,7 +16,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
 if TYPE_CHECKING:
-    from weft.providers.registry import ProviderRegistry
+    from weft.providers.base import ProviderRegistry
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -22,7 +22,7 @@ from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
-from weft.tree.project import (
+from weft.tree.reference import (
     Project,
     ProjectItem,
     ProjectItemKind,

@@ -17,7 +17,7 @@ from weft.store.schema.records import PLACE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
-from weft.tree.node_labels import counted
+from weft.tree.node import counted
 from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordValue, check_draft, dump_document
 
 APPEND_LIMIT = 1_000

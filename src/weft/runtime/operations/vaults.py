@@ -17,7 +17,7 @@ from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
-from weft.tree.vault import Vault, check_vault_name
+from weft.tree.reference import Vault, check_vault_name
 
 _vaults = schema.vaults
 _LIMIT = 100

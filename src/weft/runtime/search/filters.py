@@ -20,8 +20,8 @@ from weft.runtime.search.results import HitKind
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES, MODES, Flag
-from weft.store.session import Session
-from weft.store.text_index import DOCUMENT, NODE, TAG, TREE, Reach, reach_of_tree
+from weft.store.session import Reach, Session
+from weft.store.text_index import DOCUMENT, NODE, TAG, TREE, reach_of_tree
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.json_names import to_microseconds

@@ -1,22 +1,32 @@
 """What is written is summarised a little later: jobs that follow the event log, done when it is quiet."""
 
-from collections.abc import Callable
+import contextlib
+import os
+import time
+from typing import Any, ClassVar
 
-from sqlalchemy import func, select
+import orjson
+from sqlalchemy import Select, func, select
 
-from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.coordination.jobs import JobKind, RunningJob
+from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.runtime.coordination.background import BackgroundWorker, worker_of
+from weft.runtime.coordination.jobs import JobKind, JobRunner, RunningJob
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
-from weft.runtime.summaries.summariser import Summariser, node_ids
-from weft.runtime.summaries.worker import FOLLOWER
 from weft.store import schema
+from weft.store.base import Store
 from weft.store.jobs import enqueue
 from weft.store.transaction import Transaction
 from weft.tree.event_kinds import CREATING_KINDS
 
 NODE_JOB, TREE_JOB, DOCUMENT_JOB = "summarise-node", "summarise-tree", "summarise-document"
+SUMMARIES = "summaries"
+"""The grove setting that is `false` where nothing is summarised in the background."""
+FOLLOWER = "summaries"
+"""The name under which the position in the event log is kept."""
+_SHARE = 3.0
+"""How much longer the worker rests than it works."""
 _EVERY = 10
 """A tree is summarised anew after so many new nodes."""
 _BACKLOG = 1_000
@@ -82,46 +92,96 @@ def _plan_tree(transaction: Transaction, now: int, tree_id: str, ids: list[str])
 
 
 def job_kinds(executor: Executor, actor: Actor) -> dict[str, JobKind]:
-    """How each is done. What was summarised meanwhile, or is gone, is done."""
+    """How each kind of job is done. What was deleted or undone since is left alone."""
 
-    def making(running: RunningJob) -> Summariser:
-        return Summariser(
+    def work(running: RunningJob) -> None:
+        with executor.store.read() as session:
+            ids = session.execute(_target(running)).one_or_none()
+        if ids is None:
+            return
+        # Opening a grove does not need what this loads.
+        from weft.runtime.summaries.summariser import Summariser  # noqa: PLC0415
+
+        summariser = Summariser(
             executor,
             actor,
             unattended=True,
             last_try=running.attempt >= _TRIES,
             is_stopped=lambda: running.should_stop,
         )
-
-    def node(running: RunningJob) -> None:
-        making(running).node(*node_ids(executor, running.tree, running.target or 0))
-
-    def tree(running: RunningJob) -> None:
-        with executor.store.read() as session:
-            trees = schema.trees
-            ulid = session.execute(select(trees.c.ulid).where(trees.c.key == running.tree)).scalar()
-        if ulid is not None:
-            making(running).tree(ulid, anew=True)
-
-    def document(running: RunningJob) -> None:
-        with executor.store.read() as session:
-            table = schema.documents
-            ulid = session.execute(select(table.c.ulid).where(table.c.key == running.target)).scalar()
-        if ulid is not None:
-            making(running).document(ulid, anew=True)
+        with contextlib.suppress(NotFoundError):
+            if running.kind == NODE_JOB:
+                summariser.node(*ids)
+            elif running.kind == TREE_JOB:
+                summariser.tree(*ids, anew=True)
+            else:
+                summariser.document(*ids, anew=True)
 
     return {
-        name: JobKind(run=_if_there(run), max_attempts=_TRIES, first_pause=10.0, hold=120.0)
-        for name, run in ((NODE_JOB, node), (TREE_JOB, tree), (DOCUMENT_JOB, document))
+        kind: JobKind(run=work, max_attempts=_TRIES, first_pause=10.0, hold=120.0)
+        for kind in (NODE_JOB, TREE_JOB, DOCUMENT_JOB)
     }
 
 
-def _if_there(run: Callable[[RunningJob], None]) -> Callable[[RunningJob], None]:
-    def done(running: RunningJob) -> None:
-        try:
-            run(running)
-        except NotFoundError:
-            # Deleted or undone since: there is nothing to summarise.
-            return
+def _target(running: RunningJob) -> Select[*tuple[Any, ...]]:
+    """The ids of what a job names by its keys."""
+    trees, nodes, documents = schema.trees, schema.nodes, schema.documents
+    if running.kind == DOCUMENT_JOB:
+        return select(documents.c.ulid).where(documents.c.key == running.target)
+    if running.kind == TREE_JOB:
+        return select(trees.c.ulid).where(trees.c.key == running.tree)
+    return (
+        select(trees.c.ulid, nodes.c.ulid.label("node"))
+        .join(nodes, nodes.c.tree == trees.c.key)
+        .where(trees.c.key == running.tree, nodes.c.key == running.target, nodes.c.hidden.is_(None))
+    )
 
-    return done
+
+class _Summariser(BackgroundWorker):
+    """Looks when it has been quiet for a moment, and works a quarter of the time at most."""
+
+    name: ClassVar[str] = "weft-summaries"
+    every: ClassVar[float] = 5.0
+    gather: ClassVar[float] = 2.0
+    patience: ClassVar[float] = 2.0
+
+    def __init__(self, executor: Executor, owner: int) -> None:
+        super().__init__(executor.store)
+        self._settings = executor.clock, executor.entropy, executor.accept_clock
+        self._providers = executor.providers
+        self._owner = owner
+
+    def work(self, store: Store) -> None:
+        if self.is_woken or not is_enabled(store):
+            return
+        executor, actor = Executor(store, *self._settings, providers=self._providers), Actor(self._owner)
+        while plan_summaries(executor, actor) and not self.stopping.is_set():
+            pass
+        runner = JobRunner(executor, job_kinds(executor, actor), stopping=self.stopping)
+        while not self.stopping.is_set():
+            began = time.monotonic()
+            if not runner.run_pending(limit=1):
+                return
+            self.stopping.wait(_SHARE * (time.monotonic() - began))
+
+
+def is_enabled(store: Store) -> bool:
+    """Whether anything is to be summarised that nobody asked a summary of."""
+    if os.environ.get("WEFT_SUMMARIES", "").lower() in {"off", "0", "no"}:
+        return False
+    with store.read() as session:
+        kept = session.execute(select(schema.grove.c.preferences)).scalar_one()
+    return orjson.loads(kept).get(SUMMARIES) is not False
+
+
+def start_summaries(executor: Executor, owner: int) -> None:
+    """Summarise what is written from now on, until the grove is closed."""
+    followers = schema.followers
+    with executor.store.read() as session:
+        known = session.execute(select(followers.c.name).where(followers.c.name == FOLLOWER)).first()
+    if known is None:
+        # From here on: what was there before is summarised when somebody needs it. A grove that
+        # cannot be written to, or is damaged, is opened all the same.
+        with contextlib.suppress(WeftError):
+            plan_summaries(executor, Actor(owner))
+    worker_of(executor.store, _Summariser, lambda: _Summariser(executor, owner)).start()

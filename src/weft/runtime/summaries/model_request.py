@@ -18,14 +18,19 @@ from weft.errors import (
     WeftError,
 )
 from weft.ids import new_ulid
-from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
-from weft.providers.events import ModelAnswer
-from weft.providers.exchange import WireExchange
+from weft.providers.adapter import stream_retrying
+from weft.providers.base import (
+    ModelName,
+    ModelProfile,
+    Parameters,
+    Provider,
+    ProviderRegistry,
+    Request,
+    installed_providers,
+)
+from weft.providers.events import ModelAnswer, WireExchange
 from weft.providers.keys import VARIABLES, Keys
-from weft.providers.registry import ProviderRegistry, installed_providers
-from weft.providers.retries import stream_retrying
 from weft.runtime.coordination.model_loop import model_loop
-from weft.runtime.generation.agent_choice import EMBEDDED
 from weft.runtime.generation.answer import error_text
 from weft.runtime.generation.spending import (
     Spender,
@@ -38,16 +43,17 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import EndedCall
+from weft.runtime.generation.start_point import EMBEDDED
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema
-from weft.store.spending import add_expected, settle
+from weft.store.model_calls import add_expected, settle
 from weft.store.transaction import Transaction
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.content import Text
-from weft.tree.extract import extract
 from weft.tree.message import Message
 from weft.tree.node import Role
+from weft.tree.snippet import extract
 
 TOKENS = 50
 """Of a summary, whatever the model."""

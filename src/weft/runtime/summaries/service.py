@@ -8,10 +8,9 @@ from weft.runtime.coordination.jobs import JobRunner
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.settings import ChangeSettings, load_settings
-from weft.runtime.summaries.jobs import DOCUMENT_JOB, TREE_JOB, job_kinds, plan_summaries
+from weft.runtime.summaries.jobs import DOCUMENT_JOB, SUMMARIES, TREE_JOB, job_kinds, plan_summaries
 from weft.runtime.summaries.model_request import NOBODY, SUMMARY_MODEL
 from weft.runtime.summaries.summariser import Summariser
-from weft.runtime.summaries.worker import SUMMARIES
 from weft.store.jobs import enqueue
 from weft.store.lookup import find_document, find_tree
 from weft.store.transaction import Transaction

@@ -3,31 +3,32 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Run
 from weft.context.tokens import DEFAULT
-from weft.errors import NotFoundError
-from weft.runtime.operations.executor import Executor
+from weft.provenance.fingerprints import summary_fingerprint
+from weft.runtime.generation.start_call import EndedCall, save_ended_call
+from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.summaries.model_request import SummaryResult, registry_of, request_summary, summary_models
-from weft.runtime.summaries.operations import SummariseDocument, SummariseNode, SummariseTree
-from weft.runtime.summaries.prompts import document_prompt, node_prompt, tree_prompt
 from weft.runtime.views.reader import Reader
 from weft.store import schema
-from weft.store.lookup import find_tree
-from weft.store.rows import EDGE_TYPES
+from weft.store.lookup import find_document, find_tree
+from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.store.tree_queries import node_rows
-from weft.tree.content import plain_text
+from weft.tree.content import check_text, plain_text
 from weft.tree.edge import EdgeType
-from weft.tree.extract import EXTRACT, extract, is_extract
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.path import Path
 from weft.tree.progress import Progress, silent
+from weft.tree.snippet import EXTRACT, extract, is_extract
 
 _SHORT = 50
 """Tokens below which a node says too little without its grandparent."""
@@ -184,21 +185,6 @@ def _brief(node: Node) -> str:
     return summary.removeprefix(EXTRACT)
 
 
-def node_ids(executor: Executor, tree: int, key: int) -> tuple[str, str]:
-    """The ids of a node that a job names by its keys."""
-    trees, nodes = schema.trees, schema.nodes
-    statement = (
-        select(trees.c.ulid, nodes.c.ulid.label("node"))
-        .join(nodes, nodes.c.tree == trees.c.key)
-        .where(trees.c.key == tree, nodes.c.key == key, nodes.c.hidden.is_(None))
-    )
-    with executor.store.read() as session:
-        row: Any = session.execute(statement).one_or_none()
-    if row is None:
-        raise NotFoundError("the node is not there any more")
-    return row.ulid, row.node
-
-
 def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
     """What a summary's model was shown, as every call keeps it."""
     nodes = {node.id: DEFAULT.of_text(_said(node)) for node in shown}
@@ -216,3 +202,123 @@ def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
         hash=hashlib.sha256(prompt.encode()).hexdigest(),
     )
     return orjson.dumps(Manifest(facts, [run]).stored(), option=orjson.OPT_SORT_KEYS)
+
+
+NODE = """\
+Given this conversation context:
+---
+Tree: {title}
+Previous: {previous}
+---
+
+Summarize the following message in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Message: {content}"""
+
+TREE = """\
+This is a branching conversation tree. The user describes it as:
+"{description}"
+
+Key node summaries from the main path:
+{node_summaries}
+
+Branch points explored: {branch_count}
+
+Summarize this tree's purpose and main themes in 2 sentences."""
+
+_DOCUMENT = """\
+Summarize the following document in ONE sentence (max 30 words).
+Capture the key point, action, or decision. Be specific, not generic.
+
+Document: {content}"""
+
+START = "(start)"
+"""What stands before a root."""
+
+
+def node_prompt(*, title: str, previous: Sequence[str], content: str) -> str:
+    """`previous` is the parent's summary or words, after the grandparent's where that is due."""
+    before = "\n".join(each for each in previous if each) or START
+    return NODE.format(title=title, previous=before, content=content)
+
+
+def tree_prompt(*, description: str, summaries: Sequence[str], branches: int) -> str:
+    return TREE.format(
+        description=description, node_summaries="\n".join(summaries) or START, branch_count=branches
+    )
+
+
+def document_prompt(content: str) -> str:
+    return _DOCUMENT.format(content=content)
+
+
+_LIMIT = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseNode(Editing):
+    """Keep a node's summary; identity and hash stay."""
+
+    verb: ClassVar[str] = "summarise"
+    tree: str
+    node: str
+    summary: str
+    calls: Sequence[EndedCall] = ()
+    """What models were asked for it."""
+    manifest: bytes = b"{}"
+    """And what they were shown."""
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        row = scope.node(tree, self.node)
+        texts = schema.texts
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        here = texts.c.tree == tree.key, texts.c.node == row.key
+        scope.transaction.execute(update(texts).where(*here).values(summary=kept))
+        scope.add_fingerprint(summary_fingerprint(row.ulid, kept))
+        scope.record(tree, self.verb, {"node": row.ulid, **_kept(scope, tree, row, self)}, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseTree(Editing):
+    verb: ClassVar[str] = "summarise"
+    tree: str
+    summary: str
+    calls: Sequence[EndedCall] = ()
+    manifest: bytes = b"{}"
+
+    def apply(self, scope: Scope) -> None:
+        tree = scope.open_tree(self.tree, archived=True)
+        trees = schema.trees
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        scope.transaction.execute(update(trees).where(trees.c.key == tree.key).values(summary=kept))
+        scope.add_fingerprint(summary_fingerprint(tree.ulid, kept))
+        root = scope.transaction.node(tree.key, tree.root)
+        scope.record(tree, self.verb, {"tree": tree.ulid, **_kept(scope, tree, root, self)}, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummariseDocument(Editing):
+    verb: ClassVar[str] = "summarise"
+    document: str
+    summary: str
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        documents = schema.documents
+        key = find_document(scope.transaction, self.document)
+        kept = check_text(self.summary, what="summary", limit=_LIMIT)
+        ulid = scope.transaction.execute(select(documents.c.ulid).where(documents.c.key == key)).scalar_one()
+        scope.transaction.execute(update(documents).where(documents.c.key == key).values(summary=kept))
+        scope.add_fingerprint(summary_fingerprint(ulid, kept))
+        scope.record(None, self.verb, {"document": ulid}, {})
+
+
+def _kept(scope: Scope, tree: TreeState, row: NodeRow, made: SummariseNode | SummariseTree) -> JsonObject:
+    """Every call of a model leaves its evidence, a summary's too."""
+    agent = scope.transaction.agent(scope.actor.agent).ulid
+    attempts: list[JsonValue] = [
+        save_ended_call(scope, tree, row, agent, call, manifest=made.manifest) for call in made.calls
+    ]
+    return {"attempts": attempts} if attempts else {}

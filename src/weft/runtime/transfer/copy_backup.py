@@ -28,10 +28,10 @@ from weft.runtime.transfer.importer import FileImporter, Imported
 from weft.store import schema
 from weft.store.addresses import open_store
 from weft.store.base import Store
-from weft.store.blobs import BlobStore, blobs_beside
-from weft.store.media_references import media_of_grove
+from weft.store.blobs import BlobStore, blobs_beside, media_of_grove
 from weft.store.session import Session
-from weft.store.sqlite import SqliteStore, find_damage, peek
+from weft.store.sqlite import SqliteStore, find_damage
+from weft.store.sqlite_file import peek
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent

@@ -12,10 +12,8 @@ from weft.errors import StorageError, WeftError
 from weft.runtime.operations.clock import Clock, system_clock
 from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
-from weft.store.base import Store
-from weft.store.blobs import BlobStore
-from weft.store.health import HealthCheck, HealthLevel, good, note, wrong
-from weft.store.media_references import media_of_grove
+from weft.store.base import HealthCheck, HealthLevel, Store, good, note, wrong
+from weft.store.blobs import BlobStore, media_of_grove
 from weft.store.migrate import HEAD, require_known, schema_version
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
@@ -68,7 +66,7 @@ def examine(
 
 
 def _look_at_path(path: Path) -> Iterator[HealthCheck]:
-    from weft.store.sqlite_health import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
+    from weft.store.sqlite import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
 
     if not path.is_file():
         raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
@@ -84,12 +82,12 @@ def _look_at_path(path: Path) -> Iterator[HealthCheck]:
 @contextlib.contextmanager
 def _look_inside(place: str, path: Path | None) -> Generator[Session]:
     if path is not None:
-        from weft.store import sqlite_health  # noqa: PLC0415 - see above
+        from weft.store import sqlite as sqlite_health  # noqa: PLC0415 - see above
 
         with sqlite_health.look_inside(path) as session:
             yield session
     else:
-        from weft.store import postgres_health  # noqa: PLC0415
+        from weft.store import postgres as postgres_health  # noqa: PLC0415
 
         with postgres_health.look_inside(place) as session:
             yield session
@@ -101,11 +99,11 @@ def _look(
     steps = 6
     progress(0, steps)
     if path is not None:
-        from weft.store.sqlite_health import look_at_file  # noqa: PLC0415 - see above
+        from weft.store.sqlite import look_at_file  # noqa: PLC0415 - see above
 
         yield from look_at_file(session)
     else:
-        from weft.store.postgres_health import look_at_server  # noqa: PLC0415
+        from weft.store.postgres import look_at_server  # noqa: PLC0415
 
         yield from look_at_server(session, now)
     progress(1, steps)

@@ -36,8 +36,7 @@ from weft.runtime.transfer.record_specs import (
     TREE_RECORDS,
 )
 from weft.store import schema
-from weft.store.blobs import BlobStore
-from weft.store.media_references import media_of_tree
+from weft.store.blobs import BlobStore, media_of_tree
 from weft.store.memory import MemoryKind
 from weft.store.rows import SOURCE_ROLES, Flag
 from weft.store.session import Session

@@ -16,7 +16,7 @@ from weft.runtime.operations.nodes import AppendHistory
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
 from weft.runtime.views.reader import Reader
-from weft.store.envelopes import legacy_texts
+from weft.store.bodies import legacy_texts
 from weft.store.lookup import find_agent, find_tree
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text

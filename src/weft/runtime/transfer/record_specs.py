@@ -55,8 +55,8 @@ from weft.tree.content import (
     content_from_wire,
     content_to_wire,
 )
-from weft.tree.project import ProjectItem, ProjectItemKind, check_items, items_to_wire
 from weft.tree.record import ID_LIMIT, NAME_LIMIT
+from weft.tree.reference import ProjectItem, ProjectItemKind, check_items, items_to_wire
 
 _PROJECT_ITEM_KINDS: tuple[ProjectItemKind, ...] = tuple(ProjectItemKind)
 

@@ -32,7 +32,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue, plain_text
 from weft.tree.event_kinds import EventKind, Subject
-from weft.tree.text_change import TextChange
+from weft.tree.text_diff import TextChange
 
 _nodes = schema.nodes
 

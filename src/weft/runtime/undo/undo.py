@@ -21,9 +21,8 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
-from weft.tree.event_kinds import EventKind, Trait
-from weft.tree.history import HistoryStep
-from weft.tree.node_labels import counted
+from weft.tree.event_kinds import EventKind, HistoryStep, Trait
+from weft.tree.node import counted
 
 _STEP_LIMIT = 1_000
 

@@ -9,8 +9,7 @@ from sqlalchemy import select
 from weft.runtime.operations.permissions import agent_row
 from weft.store import schema
 from weft.store.session import Session
-from weft.tree.event_kinds import STEP_KINDS
-from weft.tree.history import HistoryEntry
+from weft.tree.event_kinds import STEP_KINDS, HistoryEntry
 from weft.tree.json_names import from_microseconds
 
 _events = schema.events

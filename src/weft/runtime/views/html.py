@@ -26,8 +26,7 @@ from weft.tree.content import (
 )
 from weft.tree.edge import SourceRole
 from weft.tree.json_names import to_wire
-from weft.tree.node import Node
-from weft.tree.node_labels import counted, node_marks
+from weft.tree.node import Node, counted, node_marks
 from weft.tree.tree import Mode, Tree
 
 AUTHOR_COLOURS = {AgentType.HUMAN: "#2b78d6", AgentType.MODEL: "#c0541c"}

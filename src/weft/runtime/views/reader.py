@@ -60,12 +60,11 @@ from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import AuthorSpan, TextVersion, authorship_of
 from weft.tree.document import Document, Revision
 from weft.tree.edge import EdgeType
-from weft.tree.history import HistoryEntry
+from weft.tree.event_kinds import HistoryEntry
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 from weft.tree.path import Cursor, Path
-from weft.tree.project import Project
-from weft.tree.reference import CollapsedRange, Link, Tag
+from weft.tree.reference import CollapsedRange, Link, Project, Tag
 from weft.tree.tree import Mode, Tree
 
 _LARGEST = 2**63

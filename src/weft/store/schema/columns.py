@@ -1,6 +1,9 @@
 """What all tables are made of: one collection of them, and the few types of their own."""
 
-from sqlalchemy import LargeBinary, MetaData, String, Text
+from typing import Any
+
+from sqlalchemy import LargeBinary, MetaData, String, Table, Text
+from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData(
     naming_convention={
@@ -18,3 +21,8 @@ ULID = String(26).with_variant(String(26, collation="C"), "postgresql")
 LOCAL_ID = Text().with_variant(Text(collation="C"), "postgresql")
 """Compared byte by byte everywhere, so that prefix ranges mean the same."""
 SHA256 = LargeBinary(32)
+
+
+def table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+    """A table of the grove."""
+    return Table(name, metadata, *parts, **options)

@@ -9,25 +9,22 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     SmallInteger,
-    Table,
     Text,
     UniqueConstraint,
     column,
 )
 
-from weft.store.schema.columns import SHA256, ULID, metadata
+from weft.store.schema.columns import SHA256, ULID, table
 
-bodies = Table(
+bodies = table(
     "bodies",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("sha256", SHA256, primary_key=True),
     Column("gzip", LargeBinary, nullable=False),
 )
 
-attempts = Table(
+attempts = table(
     "attempts",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("ulid", ULID, nullable=False),
@@ -46,9 +43,8 @@ attempts = Table(
     UniqueConstraint("tree", "ulid"),
 )
 
-requests = Table(
+requests = table(
     "requests",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
@@ -57,9 +53,8 @@ requests = Table(
     ForeignKeyConstraint(["tree", "segment"], ["bodies.tree", "bodies.sha256"]),
 )
 
-manifests = Table(
+manifests = table(
     "manifests",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("sha256", SHA256, nullable=False),
@@ -67,9 +62,8 @@ manifests = Table(
     ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
 )
 
-envelopes = Table(
+envelopes = table(
     "envelopes",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("node", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
@@ -95,9 +89,8 @@ envelopes = Table(
 )
 """Requests in layers, by the turn they were made for; what turns share is kept in bodies."""
 
-responses = Table(
+responses = table(
     "responses",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("sha256", SHA256, nullable=False),
@@ -116,9 +109,8 @@ responses = Table(
     ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
 )
 
-node_responses = Table(
+node_responses = table(
     "node_responses",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("node", Integer, primary_key=True, autoincrement=False),
     Column("response", Integer, nullable=False),
@@ -128,9 +120,8 @@ node_responses = Table(
     sqlite_with_rowid=False,
 )
 
-timestamps = Table(
+timestamps = table(
     "timestamps",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("ulid", ULID, primary_key=True),
     Column("target", ULID, nullable=False),

@@ -10,21 +10,19 @@ from sqlalchemy import (
     Integer,
     Sequence,
     SmallInteger,
-    Table,
     Text,
     UniqueConstraint,
     column,
     text,
 )
 
-from weft.store.schema.columns import LOCAL_ID, SHA256, ULID, metadata
+from weft.store.schema.columns import LOCAL_ID, SHA256, ULID, metadata, table
 
 event_numbers = Sequence("event_numbers", metadata=metadata)
 """Numbers events across trees where the database has sequences; elsewhere the one writer counts."""
 
-grove = Table(
+grove = table(
     "grove",
-    metadata,
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("ulid", ULID, nullable=False),
     Column("owner", Integer),
@@ -36,9 +34,8 @@ grove = Table(
     CheckConstraint("key = 0", name="one"),
 )
 
-agents = Table(
+agents = table(
     "agents",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False),
@@ -52,9 +49,8 @@ agents = Table(
     Index(None, "name"),
 )
 
-users = Table(
+users = table(
     "users",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
@@ -64,9 +60,8 @@ users = Table(
     ForeignKeyConstraint(["agent"], ["agents.key"]),
 )
 
-tokens = Table(
+tokens = table(
     "tokens",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("user", Integer, nullable=False),
@@ -79,18 +74,16 @@ tokens = Table(
     ForeignKeyConstraint(["user"], ["users.key"], ondelete="CASCADE"),
 )
 
-memberships = Table(
+memberships = table(
     "memberships",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("user", Integer, primary_key=True, autoincrement=False),
     Column("role", SmallInteger, nullable=False),
     ForeignKeyConstraint(["user"], ["users.key"], ondelete="CASCADE"),
 )
 
-projects = Table(
+projects = table(
     "projects",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False),
@@ -103,9 +96,8 @@ projects = Table(
     Index(None, "name"),
 )
 
-project_revisions = Table(
+project_revisions = table(
     "project_revisions",
-    metadata,
     Column("project", Integer, primary_key=True, autoincrement=False),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
@@ -118,9 +110,8 @@ project_revisions = Table(
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
 
-vaults = Table(
+vaults = table(
     "vaults",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("name", Text, nullable=False),
@@ -135,9 +126,8 @@ vaults = Table(
     ),
 )
 
-trees = Table(
+trees = table(
     "trees",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("title", Text, nullable=False),
@@ -166,9 +156,8 @@ trees = Table(
     sqlite_autoincrement=True,
 )
 
-nodes = Table(
+nodes = table(
     "nodes",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("ulid", ULID, nullable=False),
@@ -230,9 +219,8 @@ nodes = Table(
     sqlite_with_rowid=False,
 )
 
-texts = Table(
+texts = table(
     "texts",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("node", Integer, primary_key=True, autoincrement=False),
     Column("content", Text, nullable=False),
@@ -240,9 +228,8 @@ texts = Table(
     ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
 )
 
-sources = Table(
+sources = table(
     "sources",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("target", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", SmallInteger, primary_key=True, autoincrement=False),
@@ -253,9 +240,8 @@ sources = Table(
     sqlite_with_rowid=False,
 )
 
-attachments = Table(
+attachments = table(
     "attachments",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("node", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", SmallInteger, primary_key=True, autoincrement=False),
@@ -270,9 +256,8 @@ attachments = Table(
     ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
 )
 
-events = Table(
+events = table(
     "events",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     Column("number", BigInteger, nullable=False),
@@ -288,9 +273,8 @@ events = Table(
     Index(None, "tree", "agent", "ordinal"),
 )
 
-cursors = Table(
+cursors = table(
     "cursors",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("agent", Integer, primary_key=True, autoincrement=False),
     Column("node", Integer, nullable=False),
@@ -301,9 +285,8 @@ cursors = Table(
     sqlite_with_rowid=False,
 )
 
-selections = Table(
+selections = table(
     "selections",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("agent", Integer, primary_key=True, autoincrement=False),
     Column("position", Integer, primary_key=True, autoincrement=False),
@@ -312,9 +295,8 @@ selections = Table(
     sqlite_with_rowid=False,
 )
 
-buffers = Table(
+buffers = table(
     "buffers",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("agent", Integer, primary_key=True, autoincrement=False),
     Column("text", Text, nullable=False),
@@ -322,9 +304,8 @@ buffers = Table(
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
 
-typings = Table(
+typings = table(
     "typings",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
     Column("kept", Integer, nullable=False),
@@ -334,9 +315,8 @@ typings = Table(
 )
 """What one `type` changed in a working buffer, after the characters it kept: events hold no text."""
 
-memory = Table(
+memory = table(
     "memory",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("agent", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
@@ -350,9 +330,8 @@ memory = Table(
 )
 """Of one agent in one tree: pins, stashes, what it did and thought. Let go of: `removed`, so that undo has it."""
 
-documents = Table(
+documents = table(
     "documents",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("title", Text, nullable=False),
@@ -365,9 +344,8 @@ documents = Table(
     Index(None, "title"),
 )
 
-revisions = Table(
+revisions = table(
     "revisions",
-    metadata,
     Column("document", Integer, primary_key=True, autoincrement=False),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("title", Text, nullable=False),
@@ -379,9 +357,8 @@ revisions = Table(
     ForeignKeyConstraint(["author"], ["agents.key"]),
 )
 
-links = Table(
+links = table(
     "links",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("ulid", ULID, nullable=False, unique=True),
     Column("a_tree", Integer, nullable=False),
@@ -409,9 +386,8 @@ links = Table(
     Index(None, "b_tree", "b_kind", "b_key"),
 )
 
-tags = Table(
+tags = table(
     "tags",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("tree", Integer, nullable=False),
     Column("kind", SmallInteger, nullable=False),
@@ -423,9 +399,8 @@ tags = Table(
     Index(None, "label"),
 )
 
-groups = Table(
+groups = table(
     "groups",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
     Column("ulid", ULID, nullable=False),

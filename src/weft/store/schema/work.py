@@ -9,17 +9,15 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     SmallInteger,
-    Table,
     Text,
     column,
     literal_column,
 )
 
-from weft.store.schema.columns import SHA256, ULID, metadata
+from weft.store.schema.columns import SHA256, ULID, table
 
-leases = Table(
+leases = table(
     "leases",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("run", ULID, nullable=False),
@@ -30,9 +28,8 @@ leases = Table(
     sqlite_with_rowid=False,
 )
 
-idempotency = Table(
+idempotency = table(
     "idempotency",
-    metadata,
     Column("scope", Text, primary_key=True),
     Column("key", Text, primary_key=True),
     Column("body", SHA256, nullable=False),
@@ -45,9 +42,8 @@ idempotency = Table(
     Index(None, "expires_at"),
 )
 
-jobs = Table(
+jobs = table(
     "jobs",
-    metadata,
     Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("tree", Integer, nullable=False),
     Column("kind", Text, nullable=False),
@@ -72,9 +68,8 @@ jobs = Table(
     ),
 )
 
-calls = Table(
+calls = table(
     "calls",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("asker", Integer, nullable=False),
@@ -90,9 +85,8 @@ calls = Table(
 )
 """Calls of models under way: what is needed to close one whose process died."""
 
-pieces = Table(
+pieces = table(
     "pieces",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
@@ -102,9 +96,8 @@ pieces = Table(
 )
 """What came of an answer so far, written down as it comes; gone when the call has ended."""
 
-runs = Table(
+runs = table(
     "runs",
-    metadata,
     Column("tree", Integer, primary_key=True, autoincrement=False),
     Column("run", ULID, primary_key=True),
     Column("agent", Integer, nullable=False),
@@ -123,9 +116,8 @@ runs = Table(
 )
 """Runs of collaborators under way: what is needed to close one whose process died. Gone when it has ended."""
 
-spending = Table(
+spending = table(
     "spending",
-    metadata,
     Column("key", Integer, primary_key=True),
     Column("attempt", ULID, nullable=False, unique=True),
     Column("in_tree", Integer, nullable=False),
@@ -140,9 +132,8 @@ spending = Table(
 )
 """Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
 
-followers = Table(
+followers = table(
     "followers",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("cursor", Text, nullable=False),
 )

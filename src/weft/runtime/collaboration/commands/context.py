@@ -11,6 +11,7 @@ from sqlalchemy import select
 from weft.commands import actions as v
 from weft.commands import reply
 from weft.commands.actions import Command
+from weft.commands.catalog import CATALOG
 from weft.commands.formatter import write_command
 from weft.commands.lexer import CURSOR
 from weft.commands.parse import cross_tree
@@ -188,7 +189,6 @@ _OWN = (
     v.ViewResultCommand,
 )
 _LISTED = 22
-_GROVE_WIDE = (v.SearchCommand, v.ReadCommand, v.WriteCommand, v.PinCommand, v.AttachCommand)
 
 
 def reached_tree(session: "CommandSession", command: v.Command) -> str:
@@ -200,7 +200,7 @@ def reached_tree(session: "CommandSession", command: v.Command) -> str:
             f"{command.name} is about what you keep in mind in this tree",
             hint=f"→ {command.name} … without in tree:; → stash … content-of:ID in tree:… keeps a text of another",
         )
-    if command.grove and not isinstance(command.action, _GROVE_WIDE):
+    if command.grove and not CATALOG[command.name].everywhere:
         raise InvalidSyntaxError(
             "in:grove is for searching and for documents", hint='in tree:"…" names another tree'
         )

@@ -1,6 +1,6 @@
 """Commands that keep in mind: think, pin, stash, recall, drop, memory."""
 
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
@@ -25,14 +25,11 @@ from weft.tree.document import section_of
 from weft.tree.document import slug as slug_of
 from weft.tree.json import JsonObject
 
-Remembering: TypeAlias = (
-    v.ThinkCommand | v.PinCommand | v.StashCommand | v.RecallCommand | v.DropCommand | v.MemoryCommand
-)
 _LONGEST_RANGE = 2_000
 """Nodes that one stash may sum up."""
 
 
-def run_memory_command(context: CommandContext, action: Remembering) -> CommandOutcome:
+def run_memory_command(context: CommandContext, action: v.MemoryAction) -> CommandOutcome:
     # One's memory is of the tree one works in, wherever a text comes from.
     tree = context.session.tree_id
     match action:

@@ -1,30 +1,40 @@
 """Commands that make nodes, or hang something on one: respond, annotate, edit, merge, split, join, attach."""
 
-from typing import TypeAlias, assert_never
+from functools import partial
+from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
+from weft.commands.reply import document_read
 from weft.context.layers.items import node as node_item
+from weft.errors import NotFoundError, PermissionDeniedError
+from weft.providers.base import ModelName
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, unchanged
+from weft.runtime.collaboration.commands.queries import brief_document
 from weft.runtime.collaboration.commands.reference_commands import joined_with
 from weft.runtime.contexts.items import AttachAll, attach_all, item_of
+from weft.runtime.contexts.linked_documents import names_hint
+from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.start_point import model_agent
+from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
+from weft.tree.agent import Agent, AgentType
+from weft.tree.document import (
+    lines_of,
+    section_of,
+    with_appended,
+    with_inserted,
+    with_lines,
+    with_section,
+    with_section_appended,
+)
 from weft.tree.edge import Source, SourceRole
 from weft.tree.node import Node
-
-Making: TypeAlias = (
-    v.RespondCommand
-    | v.AnnotateCommand
-    | v.EditCommand
-    | v.MergeCommand
-    | v.SplitCommand
-    | v.JoinCommand
-    | v.AttachCommand
-)
+from weft.tree.snippet import EXTRACT, extract
 
 
-def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
+def run_node_command(context: CommandContext, action: v.NodeAction) -> CommandOutcome:
     tree = context.tree
     match action:
         case v.RespondCommand():
@@ -49,6 +59,8 @@ def run_node_command(context: CommandContext, action: Making) -> CommandOutcome:
             return _join(context, reference)
         case v.AttachCommand(reference, item):
             return _attach(context, reference, item)
+        case v.ContinueCommand():
+            return _continue(context, action)
         case _:
             assert_never(action)
 
@@ -92,3 +104,150 @@ def _attach(context: CommandContext, reference: str, item: str) -> CommandOutcom
         if not attach_all(context.caller, context.tree, to.ulid, [text]):
             return unchanged(f"all of {shown} is attached to [{to.local_id}] already")
     return CommandOutcome(text=reply.attached(to.local_id, shown))
+
+
+_NO_AGENT = "ask the human to add one, or to generate"
+
+
+def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutcome:
+    """Wait for the continuations; what had come of one that failed is kept as interrupted."""
+    start = context.row(action.start)
+    subject = _subject(context, action.agent)
+    options = GenerationOptions(
+        n=action.n,
+        agents=(subject.id,),
+        temperature=action.temperature,
+        max_tokens=action.tokens,
+        stop=action.stop or None,
+        chain=context.session.chain,
+        moves=False,
+        as_subjects=True,
+        unattended=context.session.unattended,
+    )
+    session = context.session
+    with context.session.generations.stream(context.tree, start.ulid, options) as stream:
+        session.stream = stream
+        if session.is_stopped:
+            stream.stop()
+        try:
+            for event in stream:
+                if session.heard is not None:
+                    session.heard(event)
+            made = stream.result()
+        finally:
+            session.stream = None
+    names = [node.local_id for node in made]
+    lines = [reply.continued(start.local_id, names, subject.name)]
+    lines += [
+        f"  {line}" for each in made.failures for line in reply.failed(session.in_words(each)).split("\n")
+    ]
+    count = f"{len(names)} {'result' if len(names) == 1 else 'results'}"
+    return CommandOutcome(text="\n".join(lines), detail=count, nodes=tuple(names))
+
+
+def _subject(context: CommandContext, named: str | None) -> Agent:
+    if named is None:
+        return _anybody(context)
+    try:
+        with context.see.store.read() as session:
+            found, _ = model_agent(session, named)
+    except NotFoundError as error:
+        names = [agent.name for agent in _others(context)]
+        raise NotFoundError(error.message, hint=names_hint(names, _NO_AGENT)) from None
+    if found.id in context.session.chain:
+        raise not_itself(found.name, is_self=found.id == context.session.agent.id)
+    return found
+
+
+def not_itself(name: str, *, is_self: bool) -> PermissionDeniedError:
+    why = "you cannot invoke yourself" if is_self else f"{name!r} led here and cannot be invoked again"
+    return PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
+
+
+def _others(context: CommandContext) -> list[Agent]:
+    """Who may be asked, the last to come first."""
+    usable = set(context.session.generations.registry.names)
+    return [
+        agent
+        for agent in context.read.agents()[::-1]
+        if agent.type is AgentType.MODEL
+        and agent.id not in context.session.chain
+        and ModelName.parse(agent.model_ref or "").provider in usable
+    ]
+
+
+def _anybody(context: CommandContext) -> Agent:
+    """The grove's default, else the model agent that came last, of those who may be asked: subjects first."""
+    chosen = context.session.generations.default_agent
+    others = _others(context)
+    if not others:
+        raise NotFoundError("there is no other agent to continue", hint=_NO_AGENT)
+    subjects = [agent for agent in others if not agent.loom_aware] or others
+    return next((agent for agent in subjects if agent.id == chosen), subjects[0])
+
+
+def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutcome:
+    found = context.document(action.document)
+    context.session.read_revisions[found.id] = found.revision
+    text, part = found.content, ""
+    match action.part:
+        case v.SummaryOnly():
+            text, part = brief_document(context.session, found), "summary"
+        case v.LineSpan(first, last):
+            text, part = lines_of(text, first, last), f"lines {first}-{last}"
+        case v.SectionOf(section):
+            where = section_of(text, section)
+            text, part = text[where.start : where.end], f"§{where.slug}"
+        case None:
+            pass
+    whole = text is found.content
+    return CommandOutcome(
+        text=document_read(found.title, text, part=part, revision=found.revision),
+        brief=(whole and found.summary) or extract(text).removeprefix(EXTRACT),
+    )
+
+
+def write_document(context: CommandContext, action: v.WriteCommand) -> CommandOutcome:
+    found, place, text = context.document(action.document), action.place, action.text
+    change, revision = partial(_changed, place=place, new=text), None
+    if _counts_lines(place):
+        # Lines are counted in the text that was read: where it has changed since, they mean others.
+        revision = context.session.read_revisions.get(found.id)
+    saved, is_new = context.perform(WriteInDocument(document=found.id, change=change, revision=revision))
+    context.session.read_revisions[found.id] = saved.revision
+    if not is_new:
+        return CommandOutcome(
+            text=reply.wrote(saved.title, "nothing changed", saved.revision), detail="nothing changed"
+        )
+    return CommandOutcome(text=reply.wrote(saved.title, _DONE[type(place)], saved.revision))
+
+
+_DONE = {v.AtEnd: "appended", v.At: "inserted", v.Replace: "replaced"}
+
+
+def _counts_lines(place: v.AtEnd | v.At | v.Replace) -> bool:
+    match place:
+        case v.At(where):
+            return isinstance(where, int)
+        case v.Replace(what):
+            return isinstance(what, v.LineSpan)
+        case v.AtEnd():
+            return False
+        case _:
+            assert_never(place)
+
+
+def _changed(text: str, *, place: v.AtEnd | v.At | v.Replace, new: str) -> str:
+    match place:
+        case v.AtEnd():
+            return with_appended(text, new)
+        case v.At(where):
+            if isinstance(where, int):
+                return with_inserted(text, where, new)
+            return with_section_appended(text, where, new)
+        case v.Replace(what):
+            if isinstance(what, v.LineSpan):
+                return with_lines(text, what.first, what.last, new)
+            return with_section(text, what, new)
+        case _:
+            assert_never(place)

@@ -1,13 +1,13 @@
 """Commands that look: view, list, tree, switch, search, help."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from sqlalchemy import select
 
 from weft.commands import actions as v
 from weft.commands import reply
-from weft.commands.help import help_on, help_text
+from weft.commands.catalog import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
 from weft.context.agent_view.node_headings import HeadingFacts, escape_look_alikes
 from weft.context.agent_view.prose import marked_prose
@@ -20,29 +20,19 @@ from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
+from weft.runtime.summaries.jobs import is_enabled
 from weft.runtime.summaries.summariser import Summariser
-from weft.runtime.summaries.worker import is_enabled
 from weft.store import schema
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
-from weft.tree.extract import EXTRACT, extract
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
+from weft.tree.snippet import EXTRACT, extract
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.runtime.collaboration.commands.session import CommandSession
 
-Looking: TypeAlias = (
-    v.ViewCommand
-    | v.ViewBranchCommand
-    | v.ViewResultCommand
-    | v.ListCommand
-    | v.TreeCommand
-    | v.SwitchCommand
-    | v.SearchCommand
-    | v.HelpCommand
-)
 _MOST_NODES = 200
 """Of a branch, the last."""
 _MOST_ROWS = 100
@@ -53,7 +43,7 @@ DEEPEST = 100
 _EXCERPT = 80
 
 
-def run_query(context: CommandContext, action: Looking) -> CommandOutcome:
+def run_query(context: CommandContext, action: v.QueryAction) -> CommandOutcome:
     match action:
         case v.ViewCommand():
             return _view(context, action)

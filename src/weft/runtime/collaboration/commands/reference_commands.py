@@ -16,8 +16,7 @@ from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import find_node
-from weft.tree.event_kinds import EventKind
-from weft.tree.history import HistoryStep
+from weft.tree.event_kinds import EventKind, HistoryStep
 from weft.tree.reference import TargetKind
 
 _MOST_NAMED = 10
@@ -30,12 +29,9 @@ Metadata: TypeAlias = (
     | v.ExcludeCommand
     | v.IncludeCommand
 )
-Marking: TypeAlias = (
-    Referring | Metadata | v.CollapseCommand | v.ExpandCommand | v.UndoCommand | v.RedoCommand
-)
 
 
-def run_reference_command(context: CommandContext, action: Marking) -> CommandOutcome:
+def run_reference_command(context: CommandContext, action: v.ReferenceAction) -> CommandOutcome:
     match action:
         case v.LinkCommand() | v.UnlinkCommand() | v.TagCommand() | v.UntagCommand():
             return _refer(context, action)

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from weft.commands.actions import Action as Asked
-from weft.commands.actions import Command, ViewResultCommand
-from weft.commands.catalog import CATALOG
+from weft.commands import actions as v
+from weft.commands.actions import Command
+from weft.commands.catalog import CATALOG, NotRun
 from weft.commands.formatter import describe, write_command
-from weft.commands.hints import NotRun
 from weft.commands.parse import check_limits, parse_found
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
@@ -40,7 +39,10 @@ from weft.runtime.collaboration.commands.context import (
     reached_tree,
     with_agent_hint,
 )
-from weft.runtime.collaboration.commands.dispatch import dispatch
+from weft.runtime.collaboration.commands.memory_commands import run_memory_command
+from weft.runtime.collaboration.commands.node_commands import read_document, run_node_command, write_document
+from weft.runtime.collaboration.commands.queries import run_query
+from weft.runtime.collaboration.commands.reference_commands import run_reference_command
 from weft.runtime.contexts.agent_memory import (
     AgentMemory,
     BegunRun,
@@ -275,7 +277,18 @@ class CommandSession:
             # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
             require_permission(session, self.caller.actor, row.permission, row.verb or row.name)
         check_limits(command)
-        return dispatch(CommandContext(self, command, reached_tree(self, command)))
+        context, action = CommandContext(self, command, reached_tree(self, command)), command.action
+        if isinstance(action, v.QueryAction):
+            return run_query(context, action)
+        if isinstance(action, v.MemoryAction):
+            return run_memory_command(context, action)
+        if isinstance(action, v.NodeAction):
+            return run_node_command(context, action)
+        if isinstance(action, v.ReadCommand):
+            return read_document(context, action)
+        if isinstance(action, v.WriteCommand):
+            return write_document(context, action)
+        return run_reference_command(context, action)
 
     def _keep(
         self, text: str, command: Command | None, outcome: CommandOutcome, error: WeftError | None, turn: int
@@ -295,12 +308,12 @@ class CommandSession:
         if result.ok and self.agent.type is AgentType.MODEL and not text.startswith("help"):
             self.note_shown(answer)
         self._trace(None if command is None else command.action, outcome.detail, result)
-        again = command is not None and isinstance(command.action, ViewResultCommand)
+        again = command is not None and isinstance(command.action, v.ViewResultCommand)
         if again:
             return result
         return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
 
-    def _trace(self, action: Asked | None, detail: str, result: Result) -> None:
+    def _trace(self, action: v.Action | None, detail: str, result: Result) -> None:
         error = result.error
         said = "" if error is None else f"{error.code}: {one_line(error.message)}"
         came = CommandResult(self.run_id, result.number, result.command, result.text) if result.ok else None

@@ -1,16 +1,20 @@
-"""The table of words in PostgreSQL: vectors of words with their places, under a GIN index.
+"""What PostgreSQL says in its own way: statements, errors, and the table of words.
+
+Words are kept as vectors with their places, under a GIN index.
 
 A vector knows at most 256 places of a word, and none beyond the first 16,383. Longer
 texts are marked: phrases in them are looked for as single words, and the caller checks
 the text itself.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
 
+import psycopg
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -18,24 +22,31 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Float,
+    Insert,
     Integer,
     MetaData,
     Select,
     Table,
     Text,
     and_,
+    any_,
+    bindparam,
     cast,
     func,
+    insert,
     literal,
     or_,
     select,
     text,
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.exc import DBAPIError
 
-from weft.store.session import Session
-from weft.store.text_index import IndexEntry, Reach, split_key
-from weft.store.transaction import Transaction
+from weft.errors import StorageError, UnavailableError, WeftError
+from weft.store import schema
+from weft.store.session import IndexEntry, Reach, Session, upsert_with
+from weft.store.text_index import split_key
 from weft.tree.query import Atom, Query
 
 _PLACES_OF_A_WORD = 255
@@ -63,7 +74,7 @@ _INSERT = text(
 class PostgresTerms:
     """One table with a vector for each thing."""
 
-    def add(self, transaction: Transaction, entries: Sequence[IndexEntry]) -> None:
+    def add(self, transaction: Session, entries: Sequence[IndexEntry]) -> None:
         if not entries:
             return
         vectors = [_vector(entry) for entry in entries]
@@ -77,18 +88,18 @@ class PostgresTerms:
             },
         )
 
-    def remove(self, transaction: Transaction, keys: Sequence[int]) -> None:
+    def remove(self, transaction: Session, keys: Sequence[int]) -> None:
         if keys:
             transaction.execute(_terms.delete().where(_terms.c.key.in_(keys)))
 
-    def remove_reach(self, transaction: Transaction, reach: Reach) -> None:
+    def remove_reach(self, transaction: Session, reach: Reach) -> None:
         trees = split_key(reach.low)[0], split_key(reach.high)[0]
         transaction.execute(_terms.delete().where(_terms.c.tree.between(*trees), _within(reach)))
 
-    def purge(self, transaction: Transaction) -> None:
+    def purge(self, transaction: Session) -> None:
         """Left to the server, which clears away dead rows by itself."""
 
-    def clear(self, transaction: Transaction) -> None:
+    def clear(self, transaction: Session) -> None:
         transaction.execute(text("TRUNCATE search_terms"))
 
     def matching(
@@ -209,3 +220,109 @@ def _rarities(session: Session, atoms: Sequence[Atom]) -> list[float]:
     everything = select(func.count()).select_from(_terms)
     total, *found = session.execute(select(*(each.scalar_subquery() for each in (everything, *counts)))).one()
     return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in found]
+
+
+class PostgresDialect:
+    """What PostgreSQL says in its own way."""
+
+    counts_events = False
+    terms = PostgresTerms()
+
+    def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
+        return column == any_(literal(list(keys), ARRAY(Integer)))
+
+    def among_given(self, column: ColumnElement[int], name: str) -> ColumnElement[bool]:
+        return column == any_(cast(bindparam(name, type_=Text()), ARRAY(Integer)))
+
+    def keys(self, keys: Sequence[int]) -> object:
+        # As text, which the server reads: the driver would look at every item in Python.
+        return f"{{{','.join(map(str, keys))}}}"
+
+    def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
+        return driver.execute(sql, parameters, binary=True).fetchall()
+
+    def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
+        with driver.cursor() as cursor:
+            cursor.executemany(sql, rows)
+
+    def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:
+        return driver.pipeline()
+
+    def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
+        return upsert_with(postgres_insert, table, tuple(key), tuple(update))
+
+    def insert_events(self) -> Insert:
+        return _INSERT_EVENTS
+
+    def is_unreadable_text(self, error: Exception) -> bool:  # noqa: ARG002 - the database checks texts itself
+        return False
+
+    def last_key(self, session: Session, table: Table) -> int:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
+        return int(session.execute(found).scalar_one())
+
+    def reserve_keys(self, session: Session, table: Table, last: int) -> None:
+        sequence = f"{table.name}_{table.c.key.name}_seq"
+        if last > self.last_key(session, table):
+            session.execute(select(func.setval(sequence, last)))
+
+    def reserve_event_numbers(self, session: Session, last: int) -> None:
+        if last:
+            session.execute(select(func.setval(schema.event_numbers.name, last)))
+
+    def leave_traces(self) -> None:
+        """The server's own vacuum frees what deleted rows held."""
+
+    def settled(self, transaction: ColumnElement[int]) -> ColumnElement[bool]:
+        return transaction < transaction_number(func.pg_snapshot_xmin(func.pg_current_snapshot()))
+
+    def horizon(self) -> ColumnElement[int]:
+        return transaction_number(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+
+
+def transaction_number(transaction: ColumnElement[Any]) -> ColumnElement[int]:
+    """PostgreSQL's type for transaction ids has no direct way to a number."""
+    return cast(cast(transaction, Text), BigInteger)
+
+
+_INSERT_EVENTS = insert(schema.events).values(
+    number=schema.event_numbers.next_value(),
+    transaction=transaction_number(func.pg_current_xact_id()),
+)
+
+
+DIALECT = PostgresDialect()
+"""One for all: statements are kept by it."""
+
+
+def _origin(error: DBAPIError | psycopg.Error) -> BaseException | None:
+    return error.orig if isinstance(error, DBAPIError) else error
+
+
+def state_of(error: DBAPIError | psycopg.Error) -> str:
+    origin = _origin(error)
+    return (origin.sqlstate or "") if isinstance(origin, psycopg.Error) else ""
+
+
+def explain(error: DBAPIError | psycopg.Error, name: str) -> WeftError:
+    state = state_of(error)
+    lost = isinstance(_origin(error), psycopg.OperationalError | psycopg.InterfaceError) and not state
+    if lost or state[:2] in {"08", "57"}:
+        return UnavailableError(
+            f"the database {name} does not answer: {_first_line(error)}",
+            hint="check that the server runs; Weft goes on by itself once it is back",
+        )
+    if state == "53100":
+        return StorageError(f"the disk of {name} is full", hint="free some space; nothing was half-written")
+    if state[:2] == "53":
+        return UnavailableError(f"the database {name} is out of resources", hint="try again later")
+    if state == "25006":
+        return StorageError(f"{name} is read-only", hint="connect to the primary server")
+    if state[:2] in {"28", "3D", "42"} or state == "42501":
+        return StorageError(f"{name} refuses: {_first_line(error)}", hint="check the address and the rights")
+    return StorageError(f"{name}: {_first_line(error)}", hint="nothing was half-written")
+
+
+def _first_line(error: DBAPIError | psycopg.Error) -> str:
+    return (str(_origin(error)).strip().splitlines() or ["no reason given"])[0]

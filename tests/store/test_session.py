@@ -1,6 +1,6 @@
 """Statements handed to the driver as they are: compiled once, never piling up."""
 
-from weft.store.compiled_statements import CompiledStatement
+from weft.store.session import CompiledStatement
 
 
 def test_writing_on_and_on_prepares_nothing_new(loom):
