@@ -31,7 +31,7 @@ from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
 from weft.runtime.generation.stream import EventStream
-from weft.runtime.operations.clock import Clock
+from weft.runtime.operations.scope import Clock
 
 __all__ = [
     "Session",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft.cli.output import ago, first_words
 from weft.cli.views import draw_tree
-from weft.runtime.views.reader import OutlineRow
+from weft.runtime.views.outline import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.content import Text, ToolCall
 from weft.tree.json_names import to_microseconds

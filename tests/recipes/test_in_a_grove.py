@@ -4,9 +4,9 @@ import json
 
 import pytest
 from tests.covers import covers
+from tests.events.listening import told
 from tests.recipes.loading import contents, index_of, load, path_recipe, yoj
 from tests.recorded import label, rows
-from tests.runtime.listening import told
 from tests.soundness import check_sound
 from tests.statements import statements
 
@@ -14,8 +14,8 @@ import weft
 from weft.context.collapsed_groups import GroupParts
 from weft.context.time_slices import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.operations import collapsed_groups as operations
-from weft.runtime.operations.collapsed_groups import StoredGroups
+from weft.runtime.records import group_index as operations
+from weft.runtime.records.group_index import StoredGroups
 from weft.store import schema
 from weft.tree.record import RecordDraft, RecordPlace
 

@@ -7,7 +7,7 @@ from tests.covers import covers
 from tests.recipes.loading import index_of, load
 from tests.recorded import label, rows
 
-from weft.runtime.operations import collapsed_groups as operations
+from weft.runtime.records import group_index as operations
 
 RUN = "/context/topicContextYoj/run"
 INDEX = "/jobs/context/collapse/indexer/run"

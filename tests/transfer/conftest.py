@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests import postgres
-from tests.runtime.shelves import Desk
+from tests.contexts.shelves import Desk
 
 import weft
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from tests.attempts import RecordAttempt
+from tests.contexts.shelves import KeepLegacyText
 
 import weft
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
-from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.projects import AssignProject, ChangeProject, CreateProject
 from weft.runtime.operations.scope import Scope

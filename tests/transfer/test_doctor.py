@@ -131,7 +131,8 @@ def test_counters_are_counted_and_repaired_on_request(filled: str):
         check_sound(grove)
 
 
-def test_missing_and_unused_blobs_are_told_and_only_old_ones_swept(filled: str):
+@covers("blob.unreferenced-are-found")
+def test_missing_and_unused_blobs_are_found_and_only_old_ones_swept(filled: str):
     with weft.open(filled) as grove:
         blobs = grove.read.store.blobs
         old, new = grove.put_blob(b"old"), grove.put_blob(b"new")

@@ -2,12 +2,11 @@
 
 import pytest
 from sqlalchemy import func, select
+from tests.contexts.shelves import KeepLegacyText, library
 from tests.covers import covers
-from tests.runtime.shelves import library
 
 from weft.context.layers.chats import read_chat
 from weft.errors import InvalidInputError, NotFoundError
-from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.runtime.transfer.markdown_chats import load_chat
 from weft.store import schema
 from weft.tree.content import ToolResult

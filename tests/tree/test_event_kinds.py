@@ -32,6 +32,10 @@ def recorded_words():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "verb" and node.value:
                 verbs |= words_in(node.value)
+            if isinstance(node, ast.ClassDef):
+                verbs |= {
+                    word for each in node.keywords if each.arg == "verb" for word in words_in(each.value)
+                }
             if isinstance(node, ast.Assign) and any(
                 getattr(each, "id", "") == "kind" for each in node.targets
             ):

@@ -15,19 +15,18 @@ from weft.runtime import operations
 from weft.runtime.evidence.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.access import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.runtime.operations.agent_memory import KeepThought, RecallStash
-from weft.runtime.operations.collapsed_groups import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.operations.documents import DeleteDocument
-from weft.runtime.operations.envelopes import KeepEnvelope, KeepLegacyText, ReportCached
-from weft.runtime.operations.records import DeleteRecords
+from weft.runtime.operations.envelopes import KeepEnvelope, ReportCached
 from weft.runtime.operations.settings import Calibrate
 from weft.runtime.operations.trees import DeleteTree
+from weft.runtime.records.group_index import ForgetGroups, IndexGroups, OpenGroup
+from weft.runtime.records.streams import DeleteRecords
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     KeepEnvelope,
-    KeepLegacyText,
     ReportCached,
     RequestTimestamp,
     Certify,
@@ -46,7 +45,8 @@ An index is made again by indexing again.
 def all_operations():
     """Every class in the operations' modules that can be performed."""
     names = [f"{operations.__name__}.{found.name}" for found in pkgutil.iter_modules(operations.__path__)]
-    for module in map(importlib.import_module, [*names, Undo.__module__, SetAuthorities.__module__]):
+    others = [each.__module__ for each in (Undo, SetAuthorities, IndexGroups, DeleteRecords)]
+    for module in map(importlib.import_module, [*names, *others]):
         for name, each in inspect.getmembers(module, inspect.isclass):
             if each.__module__ == module.__name__ and hasattr(each, "apply") and not name.startswith("_"):
                 yield each

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from weft.runtime.operations.clock import Clock
+    from weft.runtime.operations.scope import Clock
     from weft.tree.progress import Progress
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from weft.errors import (
     StorageError,
 )
 from weft.ids import Entropy, normalise_reference
-from weft.runtime.operations.clock import Clock, system_clock
+from weft.runtime.operations.scope import Clock, system_clock
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from weft.grove.search import SearchHit
     from weft.grove.tree import TreeHandle
     from weft.runtime.search.results import Hits
-    from weft.runtime.views.reader import OutlineRow
+    from weft.runtime.views.outline import OutlineRow
 
 _BRANCH, _LAST = "├─ ", "└─ "
 _RAIL, _GAP = "│  ", "   "

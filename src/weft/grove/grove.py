@@ -24,14 +24,13 @@ from weft.runtime.coordination.jobs import JobBoard
 from weft.runtime.coordination.leases import Leases
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
-from weft.runtime.operations.agents import AddAgent
-from weft.runtime.operations.bootstrap import owner_of
-from weft.runtime.operations.clock import Clock, system_clock
+from weft.runtime.operations.agents import AddAgent, owner_of
 from weft.runtime.operations.documents import CreateDocument
 from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
+from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.operations.trees import Plant
 from weft.runtime.search.filters import Moment, Search
 from weft.runtime.search.indexer import follow_index, reindex

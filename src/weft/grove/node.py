@@ -311,12 +311,7 @@ class NodeHandle:
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
         """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
-        from weft.runtime.views.comparison import Comparing  # noqa: PLC0415 - few calls compare
-
-        read = self._grove.read
-        return Comparing(read.store, read.actor).nodes(
-            self.value.tree_id, self.id, node_reference(other), paths=paths
-        )
+        return self._grove.read.difference(self.value.tree_id, self.id, node_reference(other), paths=paths)
 
     def switch(self) -> "NodeHandle":
         """Stand here."""

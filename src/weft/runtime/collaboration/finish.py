@@ -14,7 +14,7 @@ from weft.providers.events import Choice
 from weft.runtime.collaboration.run_log import Batch, end_run
 from weft.runtime.collaboration.turn import joined_prose
 from weft.runtime.contexts.agent_memory import note_actions
-from weft.runtime.coordination.processes import is_dead_process
+from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.generation.answer import storable
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.start_call import Generating

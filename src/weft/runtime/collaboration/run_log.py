@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from weft.errors import ConflictError
 from weft.runtime.collaboration.presence import touch_cursor
+from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.coordination.leases import release_lease, take_lease
-from weft.runtime.coordination.processes import this_process
 from weft.runtime.generation.plan import HOLD_SECONDS
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.nodes import source_row

@@ -25,11 +25,10 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.profiles import profiles_of
 from weft.runtime.operations.calibration import estimator_for
-from weft.runtime.operations.clock import Clock, system_clock
-from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.lookup import find_agent

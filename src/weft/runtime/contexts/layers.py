@@ -28,11 +28,10 @@ from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import Prepared, prepare
 from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_of
-from weft.runtime.operations.clock import Clock
-from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
+from weft.runtime.operations.scope import Clock
 from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of

@@ -27,8 +27,7 @@ from weft.context.system import Instruction
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import paired_rows, tools_of
 from weft.runtime.contexts.collapsed_path import PathFolds
-from weft.runtime.operations.content_cache import ContentCache
-from weft.runtime.operations.node_values import metadata_of, sources_of
+from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import first_beyond, instructing, instructing_versions, notes_on, tail_to

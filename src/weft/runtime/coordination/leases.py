@@ -8,7 +8,7 @@ collaborations and `Leases` all take, renew and release leases with the function
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from weft.errors import InvalidInputError
 from weft.ids import is_ulid
@@ -96,15 +96,13 @@ class Extended(NamedTuple):
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extend(Editing):
+class Extend(Editing, verb="append"):
     """Append where a lease is held, and follow: the lease moves on to the new node.
 
     Without `follows` it stays, for the siblings of a comparison. A lease that expired, or that another
     run has by now, is refused, and nothing is written.
     """
 
-    verb: ClassVar[str] = "append"
     lease: Lease
     append: Append
     follows: bool = True
@@ -214,15 +212,7 @@ class Leases:
 
         def run(transaction: Transaction) -> T:
             require_permission(transaction, self.actor, Extend.permission, "extend")
-            scope = Scope(
-                transaction,
-                self.actor,
-                Extend.access,
-                executor.clock,
-                executor.entropy,
-                executor.store.blobs,
-                executor.accept_clock,
-            )
+            scope = executor.scope(transaction, self.actor, Extend.access)
             return work(scope, scope.open_tree(tree))
 
         return executor.store.write(run)

@@ -18,6 +18,7 @@ from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts
 from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.timestamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
+from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.base import Store
@@ -360,18 +361,7 @@ def stamps_of(session: Session, tree: int, target: str | None) -> list[Stamp]:
     chosen = select(table).where(table.c.tree == tree).order_by(table.c.ulid)
     if target is not None:
         chosen = chosen.where(table.c.target == target)
-    return [
-        Stamp(
-            id=row.ulid,
-            target=row.target,
-            status=STAMP_STATES[int(row.status)],
-            authority=row.authority,
-            certified_at=None if row.certified_at is None else from_microseconds(row.certified_at),
-            error=row.error,
-            attempts=row.attempts,
-        )
-        for row in session.execute(chosen)
-    ]
+    return [value_of(Stamp, row, status=STAMP_STATES[int(row.status)]) for row in session.execute(chosen)]
 
 
 def _response(session: Session, tree: int, node: int) -> Any:

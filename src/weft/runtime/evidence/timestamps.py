@@ -6,25 +6,23 @@ Pending timestamps are rows of the database, so that a restart loses none.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import orjson
 from sqlalchemy import func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError, WeftError
 from weft.provenance.authority import TimestampToken, check_authority, load_anchors, request_token
 from weft.provenance.fingerprints import timestamp_fingerprint
 from weft.provenance.timestamps import STAMP_STATES, StampStatus, heads_statement
-from weft.runtime.operations.agents import require_person
+from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
-from weft.runtime.operations.settings import put_preferences
+from weft.runtime.operations.settings import load_settings, put_preferences
 from weft.store import schema
 from weft.store.jobs import TIMESTAMP_JOB, drop_waiting, enqueue
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
-from weft.tree.access import MemberRole
 from weft.tree.json_names import to_microseconds
 
 _stamps = schema.timestamps
@@ -49,28 +47,23 @@ class Authority:
 
 def authorities_of(session: Session) -> list[Authority]:
     """The authorities that the owner chose; none by default, so that nothing leaves the machine unasked."""
-    preferences = orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
-    return [Authority(each["url"], each["certificates"]) for each in preferences.get(_PREFERENCE, ())]
+    listed = load_settings(session).get(_PREFERENCE, ())
+    return [Authority(each["url"], each["certificates"]) for each in listed]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetAuthorities(Editing):
+class SetAuthorities(Managing, verb="choose timestamp authorities"):
     """Choose the timestamp authorities, all of them at once."""
 
-    verb: ClassVar[str] = "choose timestamp authorities"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     authorities: Sequence[Authority]
 
     def apply(self, scope: Scope) -> None:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         if len(self.authorities) > _AUTHORITY_LIMIT:
             raise InvalidInputError(f"a grove has at most {_AUTHORITY_LIMIT} authorities")
         for authority in self.authorities:
             check_authority(authority.url)
             load_anchors(authority.certificates.encode())
-        kept = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
-        preferences = orjson.loads(kept)
+        preferences = load_settings(scope.transaction)
         listed = [{"url": each.url, "certificates": each.certificates} for each in self.authorities]
         if preferences.get(_PREFERENCE, []) == listed:
             return
@@ -78,14 +71,12 @@ class SetAuthorities(Editing):
         scope.record(None, "prefer", {"authorities": len(listed)}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestTimestamp(Editing):
+class RequestTimestamp(Editing, verb="timestamp"):
     """Ask for a node's hash, or (without a node) the heads of all chains, to be certified.
 
     Writes one pending row for each authority; the background asks the authorities.
     """
 
-    verb: ClassVar[str] = "timestamp"
     tree: str | None = None
     node: str | None = None
     authorities: Sequence[str] = ()
@@ -142,11 +133,9 @@ class RequestTimestamp(Editing):
         return list(dict.fromkeys(self.authorities)) or known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certify(Editing):
+class Certify(Editing, verb="certify"):
     """Store an authority's checked answer."""
 
-    verb: ClassVar[str] = "certify"
     tree: str | None
     stamp: str
     token: TimestampToken

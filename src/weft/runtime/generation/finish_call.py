@@ -9,6 +9,8 @@ from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
 from weft.runtime.generation.start_call import EndedCall, Generating, save_ended_call
 from weft.runtime.operations.attempts import (
+    Answer,
+    add_response,
     agent_key,
     attempt_row,
     new_attempt,
@@ -19,7 +21,6 @@ from weft.runtime.operations.attempts import (
 )
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
-from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at

@@ -9,7 +9,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
-from weft.runtime.coordination.processes import this_process
+from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.generation.assembly import (
     AssembledRequest,
     AssemblyInput,

@@ -9,8 +9,8 @@ from sqlalchemy import and_, select
 
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
+from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.coordination.idempotency import KeyedResult, KeyedState, error_from_wire
-from weft.runtime.coordination.processes import is_dead_process
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
 from weft.runtime.generation.stream import EventChannel, Failed, GenerationEvent, NodeCompleted

@@ -11,10 +11,17 @@ from weft.errors import PermissionDeniedError
 from weft.provenance.fingerprints import attempt_fingerprint
 from weft.runtime.coordination.leases import take_lease
 from weft.runtime.generation.spending import Spender, require_room
-from weft.runtime.operations.attempts import agent_key, new_attempt, note_attempt, put_request, update_attempt
+from weft.runtime.operations.attempts import (
+    Answer,
+    add_response,
+    agent_key,
+    new_attempt,
+    note_attempt,
+    put_request,
+    update_attempt,
+)
 from weft.runtime.operations.executor import Editing, Operation
 from weft.runtime.operations.nodes import source_row
-from weft.runtime.operations.responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest

@@ -1,198 +1,135 @@
-"""Who may enter: users, their roles, and the tokens that let them in. Owners decide."""
+"""Users, their roles, and the tokens that authenticate them. Owners manage them."""
 
 import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import Select, delete, func, or_, select, update
+from sqlalchemy import delete, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
 from weft.ids import is_ulid
-from weft.provenance.fingerprints import (
-    agent_fingerprint,
-    role_fingerprint,
-    token_fingerprint,
-    user_fingerprint,
-)
-from weft.runtime.operations.agents import require_free_name, require_person
-from weft.runtime.operations.executor import Editing, Executor
+from weft.provenance.fingerprints import role_fingerprint, token_fingerprint, user_fingerprint
+from weft.runtime.operations.agents import Managing, add_agent
+from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.grove_rows import require_free_name
+from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
-from weft.store.rows import AGENT_TYPES, permission_bits
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole, Membership, Token, User
-from weft.tree.agent import ALL_PERMISSIONS, AgentType, Configuration, Permission, check_agent
+from weft.tree.agent import AgentType, Configuration, Permission, check_agent
 from weft.tree.content import check_text
-from weft.tree.json_names import from_microseconds, to_microseconds
+from weft.tree.json_names import to_microseconds
 
-_users, _tokens, _memberships = schema.users, schema.tokens, schema.memberships
+_agents, _users, _tokens, _memberships = schema.agents, schema.users, schema.tokens, schema.memberships
+_USERS = select(_users, _agents.c.ulid.label("agent_id")).join(_agents, _agents.c.key == _users.c.agent)
+_TOKENS = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
+_PREFIX = "weft_"
 
 
-class _Letting(Editing):
-    access: ClassVar[MemberRole] = MemberRole.OWNER
-
-
-def find_user(session: Session, reference: str) -> Any:
+def _find_user(session: Session, reference: str) -> Any:
     """A user's row, by name or id."""
     text = check_text(reference, what="user", limit=300).strip()
-    columns = select(_users, schema.agents.c.ulid.label("agent_id")).join(
-        schema.agents, schema.agents.c.key == _users.c.agent
-    )
     chosen = _users.c.ulid == text.upper() if is_ulid(text.upper()) else _users.c.name == text
-    row = session.execute(columns.where(chosen)).one_or_none()
+    row = session.execute(_USERS.where(chosen)).one_or_none()
     if row is None:
         raise NotFoundError(f"no user {text[:60]!r}", hint="weft users lists them")
     return row
 
 
-def user_value(row: Any) -> User:
-    return User(
-        id=row.ulid,
-        name=row.name,
-        agent_id=row.agent_id,
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
-    )
-
-
-def token_value(row: Any, user: str) -> Token:
-    return Token(
-        id=row.ulid,
-        user_id=user,
-        label=row.label,
-        service=bool(row.service),
-        created_at=from_microseconds(row.created_at),
-        expires_at=None if row.expires_at is None else from_microseconds(row.expires_at),
-        revoked_at=None if row.revoked_at is None else from_microseconds(row.revoked_at),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddUser(_Letting):
-    """Let somebody in, with a role on the grove; without one, only where a tree gives it.
+class AddUser(Managing, verb="add a user"):
+    """Add a user with a role on the grove; without a role, the user gets in only where a tree gives one.
 
     A user acts through an agent: the one named, or a new human one of the same name.
     """
 
-    verb: ClassVar[str] = "add a user"
     name: str
     role: MemberRole | None = None
     agent: str | None = None
 
     def apply(self, scope: Scope) -> User:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         transaction = scope.transaction
         name = check_text(self.name, what="name", limit=200).strip()
         if not name or any(character.isspace() and character != " " for character in name):
             raise InvalidInputError(f"{self.name!r} is not a name", hint="a name is one line of visible text")
-        taken = select(_users.c.key).where(func.lower(_users.c.name) == name.lower())
-        if transaction.execute(taken).first() is not None:
-            raise ConflictError(f"there is a user {name!r}", hint="choose another name")
-        agent = self._new_agent(scope, name) if self.agent is None else find_agent(transaction, self.agent)
+        require_free_name(scope, _users, name)
+        if self.agent is not None:
+            agent = transaction.agent(find_agent(transaction, self.agent))
+        else:
+            check_agent(name, AgentType.HUMAN, None, Configuration())
+            require_free_name(scope, _agents, name)
+            agent = add_agent(scope, name, AgentType.HUMAN)
         ulid = scope.new_ulid()
-        row = {"ulid": ulid, "name": name, "agent": agent, "created_at": scope.now, "archived_at": None}
+        row = {"ulid": ulid, "name": name, "agent": agent.key, "created_at": scope.now, "archived_at": None}
         key = transaction.insert(_users, row)
+        scope.add_fingerprint(user_fingerprint(row, agent.ulid))
         if self.role is not None:
-            rank = ROLE_RANKS.index(self.role)
-            transaction.add(_memberships, {"tree": GROVE, "user": key, "role": rank})
-            scope.add_fingerprint(role_fingerprint(ulid, None, rank))
-        scope.add_fingerprint(user_fingerprint(row, transaction.agent(agent).ulid))
-        role = None if self.role is None else self.role.value
-        scope.record(None, "user", {"user": ulid, "agent": transaction.agent(agent).ulid, "role": role}, {})
-        return user_value(find_user(transaction, ulid))
-
-    def _new_agent(self, scope: Scope, name: str) -> int:
-        check_agent(name, AgentType.HUMAN, None, Configuration())
-        require_free_name(scope, name)
-        key = scope.transaction.insert(
-            schema.agents,
-            {
-                "ulid": scope.new_ulid(),
-                "name": name,
-                "type": AGENT_TYPES.index(AgentType.HUMAN),
-                "model_ref": None,
-                "configuration": "{}",
-                "permissions": permission_bits(ALL_PERMISSIONS),
-                "created_at": scope.now,
-                "archived_at": None,
-            },
-        )
-        scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
-        return key
+            _put_role(scope, GROVE, None, (key, ulid), self.role)
+        scope.record(None, "user", {"user": ulid, "agent": agent.ulid, "role": self.role}, {})
+        return value_of(User, _find_user(transaction, ulid))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveUser(_Letting):
-    """Shut somebody out, or let them in again. Their tokens open nothing meanwhile."""
+def _put_role(
+    scope: Scope, tree: int, tree_ulid: str | None, user: tuple[int, str], role: MemberRole | None
+) -> None:
+    """Give a user (key and id) a role on the grove or a tree; None removes it."""
+    key, ulid = user
+    rank = None if role is None else ROLE_RANKS.index(role)
+    here = _memberships.c.user == key, _memberships.c.tree == tree
+    scope.transaction.execute(delete(_memberships).where(*here))
+    if rank is not None:
+        scope.transaction.add(_memberships, {"tree": tree, "user": key, "role": rank})
+    scope.add_fingerprint(role_fingerprint(ulid, tree_ulid, rank))
 
-    verb: ClassVar[str] = "archive-user"
+
+class ArchiveUser(Managing, verb="archive-user"):
+    """Archive a user, or restore one. Tokens of an archived user are refused."""
+
     user: str
     restore: bool = False
 
     def apply(self, scope: Scope) -> User:
-        require_person(scope)
-        scope.open_grove()
-        row = find_user(scope.transaction, self.user)
+        self.open_grove(scope)
+        row = _find_user(scope.transaction, self.user)
         if (row.archived_at is None) != self.restore:
             moment = None if self.restore else scope.now
-            scope.transaction.execute(
-                update(_users).where(_users.c.key == row.key).values(archived_at=moment)
-            )
-            agent = scope.transaction.agent(row.agent).ulid
-            scope.add_fingerprint(user_fingerprint({**row._asdict(), "archived_at": moment}, agent))
+            here = _users.c.key == row.key
+            scope.transaction.execute(update(_users).where(here).values(archived_at=moment))
+            scope.add_fingerprint(user_fingerprint({**row._asdict(), "archived_at": moment}, row.agent_id))
             kind = "restore-user" if self.restore else self.verb
             scope.record(None, kind, {"user": row.ulid}, {})
-        return user_value(find_user(scope.transaction, row.ulid))
+        return value_of(User, _find_user(scope.transaction, row.ulid))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetRole(_Letting):
+class SetRole(Managing, verb="set-role"):
     """Give a user a role on the grove or on one tree; None takes it away."""
 
-    verb: ClassVar[str] = "set-role"
     user: str
     role: MemberRole | None
     tree: str | None = None
 
     def apply(self, scope: Scope) -> None:
-        require_person(scope)
-        scope.open_grove()
-        transaction = scope.transaction
-        row = find_user(transaction, self.user)
+        self.open_grove(scope)
+        transaction, trees = scope.transaction, schema.trees
+        row = _find_user(transaction, self.user)
         tree = GROVE if self.tree is None else find_tree(transaction, self.tree)
-        here = _memberships.c.user == row.key, _memberships.c.tree == tree
-        transaction.execute(delete(_memberships).where(*here))
-        if self.role is not None:
-            rank = ROLE_RANKS.index(self.role)
-            transaction.add(_memberships, {"tree": tree, "user": row.key, "role": rank})
-        ulid = (
-            None
-            if tree == GROVE
-            else transaction.execute(
-                select(schema.trees.c.ulid).where(schema.trees.c.key == tree)
-            ).scalar_one()
-        )
-        scope.add_fingerprint(
-            role_fingerprint(row.ulid, ulid, None if self.role is None else ROLE_RANKS.index(self.role))
-        )
-        told = {"user": row.ulid, "role": None if self.role is None else self.role.value}
-        scope.record(None, self.verb, told, {})
+        ulid = transaction.execute(select(trees.c.ulid).where(trees.c.key == tree)).scalar_one_or_none()
+        _put_role(scope, tree, ulid, (row.key, row.ulid), self.role)
+        scope.record(None, self.verb, {"user": row.ulid, "role": self.role}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddToken(_Letting):
-    """Keep the hash of a token that lets a user in. Who made the token shows it once, and forgets it.
+class AddToken(Managing, verb="add-token"):
+    """Store the hash of a token that authenticates a user; the token itself is not stored.
 
     A service token may act for any user whose id it names.
     """
 
-    verb: ClassVar[str] = "add-token"
     user: str
     digest: bytes
     label: str = ""
@@ -200,18 +137,15 @@ class AddToken(_Letting):
     expires_at: datetime | None = None
 
     def apply(self, scope: Scope) -> Token:
-        require_person(scope)
-        scope.open_grove()
-        user = find_user(scope.transaction, self.user)
+        self.open_grove(scope)
+        user = _find_user(scope.transaction, self.user)
         if user.archived_at is not None:
             raise ConflictError(f"user {user.name!r} is archived", hint="restore the user first")
-        label = check_text(self.label, what="label", limit=200)
-        ulid = scope.new_ulid()
         row: dict[str, Any] = {
-            "ulid": ulid,
+            "ulid": scope.new_ulid(),
             "user": user.key,
             "hash": self.digest,
-            "label": label,
+            "label": check_text(self.label, what="label", limit=200),
             "service": self.service,
             "created_at": scope.now,
             "expires_at": None if self.expires_at is None else to_microseconds(self.expires_at),
@@ -219,51 +153,46 @@ class AddToken(_Letting):
         }
         scope.transaction.add(_tokens, row)
         scope.add_fingerprint(token_fingerprint(row, user.ulid))
-        scope.record(None, self.verb, {"token": ulid, "user": user.ulid, "service": self.service}, {})
-        found = scope.transaction.execute(select(_tokens).where(_tokens.c.ulid == ulid)).one()
-        return token_value(found, user.ulid)
+        payload = {"token": row["ulid"], "user": user.ulid, "service": self.service}
+        scope.record(None, self.verb, payload, {})
+        return value_of(Token, _find_token(scope, row["ulid"]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeToken(_Letting):
-    """A token lets nobody in any more."""
+class RevokeToken(Managing, verb="revoke-token"):
+    """Revoke a token for good."""
 
-    verb: ClassVar[str] = "revoke-token"
     token: str
 
     def apply(self, scope: Scope) -> None:
-        require_person(scope)
-        scope.open_grove()
-        ulid = check_text(self.token, what="token", limit=100).strip().upper()
-        owned = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
-        row: Any = scope.transaction.execute(owned.where(_tokens.c.ulid == ulid)).one_or_none()
-        if row is None:
-            raise NotFoundError(f"no token {ulid[:40]!r}", hint="weft users tokens lists them by id")
+        self.open_grove(scope)
+        row = _find_token(scope, check_text(self.token, what="token", limit=100).strip().upper())
         if row.revoked_at is None:
             here = _tokens.c.key == row.key
             scope.transaction.execute(update(_tokens).where(here).values(revoked_at=scope.now))
             scope.add_fingerprint(token_fingerprint({**row._asdict(), "revoked_at": scope.now}, row.user_id))
-            scope.record(None, self.verb, {"token": ulid}, {})
+            scope.record(None, self.verb, {"token": row.ulid}, {})
 
 
-_users, _tokens, _memberships = schema.users, schema.tokens, schema.memberships
-_PREFIX = "weft_"
-_REFUSED = "this token lets nobody in"
+def _find_token(scope: Scope, ulid: str) -> Any:
+    row = scope.transaction.execute(_TOKENS.where(_tokens.c.ulid == ulid)).one_or_none()
+    if row is None:
+        raise NotFoundError(f"no token {ulid[:40]!r}", hint="weft users tokens lists them by id")
+    return row
 
 
 def new_token() -> str:
-    """A secret that nobody can guess; its beginning says what it is to whoever finds it."""
+    """A random secret; its prefix says that it is a token of Weft."""
     return _PREFIX + secrets.token_urlsafe(32)
 
 
 def digest_of_token(token: str) -> bytes:
-    """What is kept of a token. It has 256 random bits, so one round of SHA-256 keeps it secret."""
+    """What is stored of a token. It has 256 random bits, so one round of SHA-256 keeps it secret."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """Whoever a token let in."""
+    """The user that a token authenticates."""
 
     actor: Actor
     name: str
@@ -271,48 +200,44 @@ class Admitted:
 
 
 def admit(executor: Executor, token: str) -> Admitted:
-    """Who comes with this token; whoever cannot say is not told why."""
-    now = executor.clock()
+    """The user of a token; the error does not say why a token is refused."""
     statement = (
         select(_users.c.key, _users.c.agent, _users.c.name, _tokens.c.service)
         .join(_users, _users.c.key == _tokens.c.user)
         .where(
             _tokens.c.hash == digest_of_token(token),
             _tokens.c.revoked_at.is_(None),
-            or_(_tokens.c.expires_at.is_(None), _tokens.c.expires_at > now),
+            or_(_tokens.c.expires_at.is_(None), _tokens.c.expires_at > executor.clock()),
             _users.c.archived_at.is_(None),
         )
     )
     with executor.store.read() as session:
         row = session.execute(statement).one_or_none()
     if row is None:
-        raise UnauthenticatedError(_REFUSED, hint="ask an owner of the grove for one: weft users token NAME")
+        raise UnauthenticatedError(
+            "this token is not valid", hint="ask an owner of the grove for one: weft users token NAME"
+        )
     return Admitted(actor=Actor(row.agent, row.key), name=row.name, service=bool(row.service))
 
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """People and programs that may enter, as an owner sees them."""
+    """The grove's users, as an owner manages them."""
 
     executor: Executor
     actor: Actor
 
     def add(self, name: str, *, role: MemberRole | str | None = None, agent: str | None = None) -> User:
-        """Let somebody in."""
+        """Add a user."""
         chosen = None if role is None else MemberRole(role)
         return self.executor.perform(self.actor, AddUser(name=name, role=chosen, agent=agent))
 
     def list(self, *, archived: bool = False) -> list[User]:
-        agents = schema.agents
-        statement = (
-            select(_users, agents.c.ulid.label("agent_id"))
-            .join(agents, agents.c.key == _users.c.agent)
-            .order_by(_users.c.name)
-        )
+        statement = _USERS.order_by(_users.c.name)
         with self.executor.store.read() as session:
             self._require(session)
             rows = session.execute(statement if archived else statement.where(_users.c.archived_at.is_(None)))
-            return [user_value(row) for row in rows]
+            return [value_of(User, row) for row in rows]
 
     def archive(self, user: str, *, restore: bool = False) -> User:
         return self.executor.perform(self.actor, ArchiveUser(user=user, restore=restore))
@@ -327,8 +252,8 @@ class Users:
         trees = schema.trees
         with self.executor.store.read() as session:
             self._require(session)
-            row = find_user(session, user)
-            statement: Select[*tuple[Any, ...]] = (
+            row = _find_user(session, user)
+            held = session.execute(
                 select(_memberships.c.role, trees.c.ulid)
                 .outerjoin(trees, trees.c.key == _memberships.c.tree)
                 .where(_memberships.c.user == row.key)
@@ -336,36 +261,26 @@ class Users:
             )
             return [
                 Membership(user_id=row.ulid, tree_id=each.ulid, role=ROLE_RANKS[int(each.role)])
-                for each in session.execute(statement)
+                for each in held
             ]
 
     def issue(
         self, user: str, *, label: str = "", service: bool = False, expires_at: datetime | None = None
     ) -> tuple[str, Token]:
-        """A new token for a user, to be shown once: only its hash is kept."""
+        """A new token for a user, to be shown once: only its hash is stored."""
         secret = new_token()
-        made = self.executor.perform(
-            self.actor,
-            AddToken(
-                user=user,
-                digest=digest_of_token(secret),
-                label=label,
-                service=service,
-                expires_at=expires_at,
-            ),
+        operation = AddToken(
+            user=user, digest=digest_of_token(secret), label=label, service=service, expires_at=expires_at
         )
-        return secret, made
+        return secret, self.executor.perform(self.actor, operation)
 
     def tokens(self, user: str | None = None) -> "list[Token]":
-        statement = select(_tokens, _users.c.ulid.label("user_id")).join(
-            _users, _users.c.key == _tokens.c.user
-        )
+        statement = _TOKENS.order_by(_tokens.c.key)
         with self.executor.store.read() as session:
             self._require(session)
             if user is not None:
-                statement = statement.where(_tokens.c.user == find_user(session, user).key)
-            rows = session.execute(statement.order_by(_tokens.c.key))
-            return [token_value(row, row.user_id) for row in rows]
+                statement = statement.where(_tokens.c.user == _find_user(session, user).key)
+            return [value_of(Token, row) for row in session.execute(statement)]
 
     def revoke(self, token: str) -> None:
         self.executor.perform(self.actor, RevokeToken(token=token))

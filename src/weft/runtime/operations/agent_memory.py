@@ -1,10 +1,8 @@
 """What an agent keeps in mind in a tree: pins, stashes, what it recalls and thinks. Events hold no words of it."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import memory_fingerprint
+from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.store.memory import MemoryKind, MemoryRow, add_memory, live_memory, mark_memory
 from weft.store.rows import TreeState
@@ -17,11 +15,8 @@ _MOST = 1_000
 _LABEL_LIMIT = 200
 
 
-class _Remembering:
+class _Remembering(Editing, permission=Permission.LOOM_AWARE, access=MemberRole.READER):
     """One's own memory: who may look may keep in mind what it saw."""
-
-    permission: ClassVar[Permission] = Permission.LOOM_AWARE
-    access: ClassVar[MemberRole] = MemberRole.READER
 
 
 def check_label(label: str) -> str:
@@ -31,11 +26,9 @@ def check_label(label: str) -> str:
     return cleaned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepPin(_Remembering):
+class KeepPin(_Remembering, verb="pin"):
     """Keep something in the memory block, whatever is pruned. A second time brings it up to date."""
 
-    verb: ClassVar[str] = "pin"
     tree: str
     label: str
     """What is pinned: `node:a7x2`, `doc:ULID§motivation`, `result:3`."""
@@ -59,11 +52,9 @@ class KeepPin(_Remembering):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpin(_Remembering):
+class Unpin(_Remembering, verb="unpin"):
     """Let a pin go."""
 
-    verb: ClassVar[str] = "unpin"
     tree: str
     label: str
     shown: str
@@ -77,11 +68,9 @@ class Unpin(_Remembering):
         _let_go(scope, tree, self.verb, row)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepStash(_Remembering):
+class KeepStash(_Remembering, verb="stash"):
     """Keep a text for later, out of the context. A label names one stash."""
 
-    verb: ClassVar[str] = "stash"
     tree: str
     label: str
     text: str
@@ -101,11 +90,9 @@ class KeepStash(_Remembering):
         scope.record(tree, self.verb, {"memory": ordinal}, {"remove": ordinal, "restore": None})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropStash(_Remembering):
+class DropStash(_Remembering, verb="unstash"):
     """Let a stash go."""
 
-    verb: ClassVar[str] = "unstash"
     tree: str
     label: str
 
@@ -114,11 +101,9 @@ class DropStash(_Remembering):
         _let_go(scope, tree, self.verb, _stash(scope, tree, self.label))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallStash(_Remembering):
+class RecallStash(_Remembering, verb="recall"):
     """Bring a stash into the memory block, for the rest of a run and the next one. No step that undo knows."""
 
-    verb: ClassVar[str] = "recall"
     tree: str
     label: str
     turn: int
@@ -135,11 +120,9 @@ class RecallStash(_Remembering):
         scope.record(tree, self.verb, {"memory": ordinal}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepThought(_Remembering):
+class KeepThought(_Remembering, verb="think"):
     """Keep a private thought. No step that undo knows."""
 
-    verb: ClassVar[str] = "think"
     tree: str
     text: str
 

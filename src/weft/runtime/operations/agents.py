@@ -1,21 +1,23 @@
-"""Participants: add, change, archive. People decide about agents; models do not."""
+"""Agents: add, change, archive; and the owner, who is created with the grove."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import field, replace
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
-from weft.errors import ConflictError, PermissionDeniedError
-from weft.provenance.fingerprints import agent_fingerprint
-from weft.runtime.operations.executor import Editing
+from weft.errors import ConflictError, PermissionDeniedError, StorageError
+from weft.ids import new_ulid
+from weft.provenance.fingerprints import agent_fingerprint, grove_fingerprint
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.grove_rows import fingerprint_row, require_free_name, set_archived
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor
-from weft.runtime.operations.revisions import put_away
 from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, AgentRow, permission_bits
+from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import (
     ALL_PERMISSIONS,
@@ -28,17 +30,20 @@ from weft.tree.agent import (
 )
 
 _agents = schema.agents
+_OWNER = "human"
 
 
-class _Managing(Editing):
-    access: ClassVar[MemberRole] = MemberRole.OWNER
+class Managing(Editing, access=MemberRole.OWNER):
+    """Base of operations on agents, users and the like: a person decides, models are refused."""
+
+    def open_grove(self, scope: Scope) -> GroveState:
+        require_person(scope)
+        return scope.open_grove()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddAgent(_Managing):
-    """A new participant. Humans may do everything unless told otherwise, models nothing."""
+class AddAgent(Managing, verb="add an agent"):
+    """A new agent. By default humans have all permissions, models none."""
 
-    verb: ClassVar[str] = "add an agent"
     name: str
     type: AgentType
     model_ref: str | None = None
@@ -46,39 +51,46 @@ class AddAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         check_agent(self.name, self.type, self.model_ref, self.configuration)
         if self.permissions is None:
             permissions = ALL_PERMISSIONS if self.type is AgentType.HUMAN else SUBJECT
         else:
             permissions = parse_permissions(self.permissions)
-        require_free_name(scope, self.name)
-        ulid = scope.new_ulid()
-        key = scope.transaction.insert(
-            _agents,
-            {
-                "ulid": ulid,
-                "name": self.name.strip(),
-                "type": AGENT_TYPES.index(self.type),
-                "model_ref": self.model_ref,
-                "configuration": dump_json(configuration_fields(self.configuration)),
-                "permissions": permission_bits(permissions),
-                "created_at": scope.now,
-                "archived_at": None,
-            },
+        require_free_name(scope, _agents, self.name)
+        row = add_agent(
+            scope,
+            self.name.strip(),
+            self.type,
+            model_ref=self.model_ref,
+            configuration=dump_json(configuration_fields(self.configuration)),
+            permissions=permission_bits(permissions),
         )
-        row = scope.transaction.agent(key)
-        scope.add_fingerprint(agent_fingerprint(row._asdict()))
-        scope.record(None, "agent", {"agent": ulid}, {"hide": ulid, "is": agent_digest(row)})
+        scope.record(None, "agent", {"agent": row.ulid}, {"hide": row.ulid, "is": agent_digest(row)})
         return agent_value(row)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeAgent(_Managing):
+def add_agent(scope: Scope, name: str, kind: AgentType, **columns: Any) -> AgentRow:
+    """Write an agent's row, with all permissions unless others are given."""
+    row = {
+        "ulid": columns.pop("ulid", None) or scope.new_ulid(),
+        "name": name,
+        "type": AGENT_TYPES.index(kind),
+        "model_ref": None,
+        "configuration": "{}",
+        "permissions": permission_bits(ALL_PERMISSIONS),
+        "created_at": scope.now,
+        "archived_at": None,
+        **columns,
+    }
+    agent = scope.transaction.agent(scope.transaction.insert(_agents, row))
+    scope.add_fingerprint(agent_fingerprint(agent._asdict()))
+    return agent
+
+
+class ChangeAgent(Managing, verb="change an agent"):
     """Change an agent; what is not given stays. The type never changes."""
 
-    verb: ClassVar[str] = "change an agent"
     agent: str
     name: str | None = None
     model_ref: str | None = None
@@ -86,8 +98,7 @@ class ChangeAgent(_Managing):
     permissions: Iterable[str] | None = None
 
     def apply(self, scope: Scope) -> Agent:
-        require_person(scope)
-        scope.open_grove()
+        self.open_grove(scope)
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         before = agent_value(row)
         name = before.name if self.name is None else self.name.strip()
@@ -96,7 +107,7 @@ class ChangeAgent(_Managing):
         check_agent(name, before.type, model_ref, configuration)
         permissions = before.permissions if self.permissions is None else parse_permissions(self.permissions)
         if name != before.name:
-            require_free_name(scope, name)
+            require_free_name(scope, _agents, name)
         changes: dict[str, Any] = {
             "name": name,
             "model_ref": model_ref,
@@ -106,7 +117,7 @@ class ChangeAgent(_Managing):
         changed = {name_: value for name_, value in changes.items() if getattr(row, name_) != value}
         if changed:
             scope.transaction.execute(update(_agents).where(_agents.c.key == row.key).values(**changed))
-            _note_changed(scope, row.key)
+            fingerprint_row(scope, _agents, row.ulid)
             scope.record(
                 None,
                 "change-agent",
@@ -119,35 +130,19 @@ class ChangeAgent(_Managing):
         return agent_value(scope.transaction.agent(row.key))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveAgent(_Managing):
-    """Let an agent go; what it wrote stays."""
+class ArchiveAgent(Managing, verb="archive an agent"):
+    """Archive an agent, or restore it; what it wrote stays."""
 
-    verb: ClassVar[str] = "archive an agent"
     agent: str
     restore: bool = False
 
     def apply(self, scope: Scope) -> Agent:
-        require_person(scope)
-        grove = scope.open_grove()
+        grove = self.open_grove(scope)
         row = scope.transaction.agent(find_agent(scope.transaction, self.agent))
         if row.key == grove.owner and not self.restore:
             raise ConflictError(f"{row.name!r} owns the grove and cannot be archived")
-        put_away(
-            scope,
-            _agents,
-            row,
-            restore=self.restore,
-            note=lambda: _note_changed(scope, row.key),
-            require_free=lambda: require_free_name(scope, row.name),
-        )
+        set_archived(scope, _agents, row, restore=self.restore)
         return agent_value(scope.transaction.agent(row.key))
-
-
-def _note_changed(scope: Scope, key: int) -> None:
-    """Read the agent again, and let the event vouch for what it has become."""
-    scope.transaction.cache.agents.pop(key)
-    scope.add_fingerprint(agent_fingerprint(scope.transaction.agent(key)._asdict()))
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
@@ -162,24 +157,59 @@ def configuration_fields(configuration: Configuration) -> dict[str, Any]:
 
 
 def agent_digest(row: AgentRow) -> str:
-    """What of an agent can be changed, as an event knows it again."""
+    """The digest of what can be changed in an agent."""
     return digest_of([row.name, row.model_ref, row.configuration, row.permissions])
 
 
 def require_person(scope: Scope) -> None:
-    """A model must not widen its own rights, or make an agent that has more."""
-    chain: Iterable[Actor] = scope.actor.chain()
-    for link in chain:
-        row = scope.transaction.agent(link.agent)
-        if AGENT_TYPES[row.type] is AgentType.MODEL:
+    """Refuse models: one must not widen its own rights, or create an agent that has more."""
+    for link in scope.actor.chain():
+        if AGENT_TYPES[scope.transaction.agent(link.agent).type] is AgentType.MODEL:
             raise PermissionDeniedError("models cannot manage agents", hint="ask the human to do it")
 
 
-def require_free_name(scope: Scope, name: str) -> None:
-    taken = scope.transaction.execute(
-        select(_agents.c.key).where(
-            func.lower(_agents.c.name) == name.strip().lower(), _agents.c.archived_at.is_(None)
-        )
-    ).first()
-    if taken is not None:
-        raise ConflictError(f"there is an agent {name.strip()!r} already", hint="choose another name")
+def owner_of(executor: Executor) -> int:
+    """The key of the grove's owner. The first opening of a grove creates its row and the owner."""
+    with executor.store.read() as session:
+        table = schema.grove
+        grove = session.execute(select(table.c.owner, table.c.ulid, table.c.events)).one_or_none()
+    if grove is not None and grove.owner is None and grove.events:
+        # Another owner would contradict the chain of events.
+        raise StorageError("the grove's row names no owner", hint="the grove is damaged: restore a backup")
+    if grove is None or grove.owner is None:
+        return executor.store.write(lambda transaction: _create_owner(executor, transaction))
+    executor.store.blobs.grove = grove.ulid
+    return grove.owner
+
+
+def _create_owner(executor: Executor, transaction: Transaction) -> int:
+    """Create the grove's row and its owner, unless another process was faster."""
+    now = executor.clock()
+    transaction.add_missing(
+        schema.grove,
+        ("key",),
+        {
+            "key": GROVE,
+            "ulid": new_ulid(now, executor.entropy),
+            "owner": None,
+            "preferences": "{}",
+            "created_at": now,
+            "updated_at": now,
+            "events": 0,
+            "head": None,
+        },
+    )
+    # Waits for another process that is writing the same row.
+    state = transaction.grove_state()
+    executor.store.blobs.grove = state.ulid
+    if state.owner is not None:
+        return state.owner
+    scope = replace(executor, accept_clock=True).scope(transaction, Actor(0), MemberRole.OWNER)
+    scope.open_grove()
+    ulid = new_ulid(now, executor.entropy)
+    owner = add_agent(scope, _OWNER, AgentType.HUMAN, ulid=ulid, created_at=now).key
+    transaction.execute(update(schema.grove).values(owner=owner))
+    state.owner, scope.actor = owner, Actor(owner)
+    scope.add_fingerprint(grove_fingerprint(transaction.execute(select(schema.grove)).mappings().one(), ulid))
+    scope.record(None, "found", {"owner": ulid}, {})
+    return owner

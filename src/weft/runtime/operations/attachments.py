@@ -1,8 +1,5 @@
 """Context items of a turn that no model has answered yet: attach, detach."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
@@ -25,11 +22,9 @@ _LAST_ORDINAL = 2**15 - 1
 """What was taken off keeps its number, so numbers may run out before the items do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attach(Editing):
+class Attach(Editing, verb="attach"):
     """Hang an item on a node of the current turn."""
 
-    verb: ClassVar[str] = "attach"
     tree: str
     node: str
     item: Item
@@ -79,11 +74,9 @@ def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item:
     return found.last + 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detach(Editing):
+class Detach(Editing, verb="detach"):
     """Take an item off a node of the current turn."""
 
-    verb: ClassVar[str] = "detach"
     tree: str
     node: str
     item_id: str

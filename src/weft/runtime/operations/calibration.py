@@ -6,7 +6,9 @@ from typing import Any, cast
 
 from sqlalchemy import and_, or_, select
 
+from weft.context.layers.settings import read_layer_settings
 from weft.context.manifest import Manifest
+from weft.context.settings import read_preferences
 from weft.context.tokens import Calibration, Estimator, calibrated, estimator_of
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.store import schema
@@ -14,6 +16,7 @@ from weft.store.bodies import manifest_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.tree.attempt import AttemptOutcome
+from weft.tree.content import JsonValue
 
 CALIBRATIONS = "calibrations"
 """The key under which the grove's preferences hold them: model → a list, the first is version 1."""
@@ -89,3 +92,24 @@ def _estimated(session: Session, tree: int, attempt: int, shares: Mapping[str, i
         return 0
     share = None if manifest is None else shares.get(str(manifest.facts.settings.get("estimator")))
     return 0 if manifest is None or not share else manifest.tokens * _THOUSAND // share
+
+
+def check_preferences(settings: Mapping[str, JsonValue]) -> None:
+    """Refuse what would break every context; what belongs to others is left alone."""
+    read_preferences(settings)
+    read_layer_settings(settings)
+    check_estimator(settings)
+
+
+def check_estimator(settings: Mapping[str, JsonValue]) -> None:
+    """Refuse a name that nobody has. A vocabulary takes long to read: not while others wait."""
+    wanted = settings.get("estimator")
+    if isinstance(wanted, str) and not is_calibrated(wanted):
+        estimator_of(wanted)
+
+
+def check_calibration(settings: Mapping[str, JsonValue], grove: Mapping[str, Any]) -> None:
+    """Refuse a version that the grove does not have."""
+    wanted = settings.get("estimator")
+    if isinstance(wanted, str) and is_calibrated(wanted):
+        estimator_for(grove, wanted, None)

@@ -1,14 +1,13 @@
 """Collapsed ranges of a path: collapse, expand, remove."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import delete, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import Fingerprint, group_fingerprint
-from weft.runtime.operations.content_cache import ContentCache
 from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.rows import NodeRow, TreeState
@@ -27,14 +26,12 @@ def _values(row: Any) -> dict[str, Any]:
     return row._asdict()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collapse(Editing):
+class Collapse(Editing, verb="collapse"):
     """Fold a range of a path in context, under a name; the tree keeps every node.
 
     Without a description of yours it is described by how it begins and ends.
     """
 
-    verb: ClassVar[str] = "collapse"
     tree: str
     first: str
     last: str
@@ -110,11 +107,9 @@ def group_fields(scope: Scope, tree: TreeState, row: Any) -> JsonObject:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expand(Editing):
+class Expand(Editing, verb="expand"):
     """Show a folded range in context again; the fold can be closed again by its name."""
 
-    verb: ClassVar[str] = "expand"
     tree: str
     name: str
 
@@ -130,11 +125,9 @@ class Expand(Editing):
             scope.record(tree, self.verb, {"group": known.ulid}, {"group": self.name, "was": was})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncollapse(Editing):
+class Uncollapse(Editing, verb="uncollapse"):
     """Forget a folded range."""
 
-    verb: ClassVar[str] = "uncollapse"
     tree: str
     name: str
 

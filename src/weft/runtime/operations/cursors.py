@@ -1,9 +1,9 @@
 """Where an agent stands and which versions it sees, inside an operation."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
-from typing import ClassVar
+from typing import NamedTuple
 
 from sqlalchemy import delete, select
 
@@ -99,19 +99,41 @@ def set_working_buffer(scope: Scope, tree: TreeState, text: str) -> None:
         scope.transaction.execute(delete(buffers).where(buffers.c.tree == tree.key, buffers.c.agent == agent))
 
 
-def commit_buffer(scope: Scope, tree: TreeState) -> Node | None:
-    """The acting agent's working buffer becomes a node at its cursor; none if it is empty."""
-    if tree.mode is not Mode.BUFFER:
-        return None
-    text = working_buffer(scope, tree)
+class BeforeWriting(NamedTuple):
+    """The acting agent's cursor before an operation that creates nodes, and the node of its working buffer."""
+
+    cursor: JsonValue
+    committed: Node | None = None
+
+
+def commit_buffer(scope: Scope, tree: TreeState) -> BeforeWriting:
+    """Make a node of the acting agent's working buffer, at its cursor, before the cursor leaves it."""
+    before = BeforeWriting(undo_cursor(scope, tree))
+    text = working_buffer(scope, tree) if tree.mode is Mode.BUFFER else ""
     if not text:
-        return None
+        return before
     at = _place_to_write(scope, tree)
-    sources: Sequence[tuple[NodeRow, SourceRole]] = ((at, SourceRole.PRIMARY),)
-    written = write_node(scope, tree, Draft(content=Text(text), sources=sources))
+    written = write_node(scope, tree, Draft(content=Text(text), sources=((at, SourceRole.PRIMARY),)))
     set_working_buffer(scope, tree, "")
     move_cursor(scope, tree, written.row.key)
-    return written.node
+    return before._replace(committed=written.node)
+
+
+def record_nodes(
+    scope: Scope,
+    tree: TreeState,
+    verb: str,
+    before: BeforeWriting,
+    nodes: Sequence[Node],
+    *,
+    undo: JsonObject | None = None,
+    **payload: JsonValue,
+) -> None:
+    """Record the nodes that an operation created, and what its undo needs: to hide them, put the cursor back."""
+    made: list[JsonValue] = [node.id for node in (before.committed, *nodes) if node is not None]
+    buffer = None if before.committed is None else before.committed.id
+    inverse: JsonObject = {"hide": made, "cursor": before.cursor, "buffer": buffer, **(undo or {})}
+    scope.record(tree, verb, {"nodes": made, **payload}, inverse)
 
 
 class Direction(StrEnum):
@@ -122,38 +144,28 @@ class Direction(StrEnum):
     LEAF = "leaf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class Switch(Editing, verb="switch", permission=Permission.LOOM_AWARE, access=MemberRole.READER):
     """Move the acting agent's cursor, to a node or one step. Uncommitted text is committed first."""
 
-    verb: ClassVar[str] = "switch"
-    permission: ClassVar[Permission] = Permission.LOOM_AWARE
-    access: ClassVar[MemberRole] = MemberRole.READER
     tree: str
     to: str | Direction
 
     def apply(self, scope: Scope) -> str:
         """The id of the node the agent stands at now."""
         tree = scope.open_tree(self.tree, archived=True)
-        before = undo_cursor(scope, tree)
         if isinstance(self.to, Direction):
             target = self._step(scope, tree, self.to)
         else:
             target = scope.live_node(tree, self.to, "switch to")
-        committed = None
+        before = BeforeWriting(undo_cursor(scope, tree))
         if target.position != cursor_row(scope, tree).position and _may_write(scope, tree):
-            committed = commit_buffer(scope, tree)
+            before = commit_buffer(scope, tree)
         selection = None
         if tree.mode is Mode.BUFFER and selected_version(scope, tree, target).key != target.key:
             selection = select_version(scope, tree, target)
         move_cursor(scope, tree, target.key)
-        made: list[JsonValue] = [] if committed is None else [committed.id]
-        scope.record(
-            tree,
-            self.verb,
-            {"to": target.ulid, "nodes": made},
-            {"cursor": before, "selection": selection, "hide": made, "buffer": made[0] if made else None},
-        )
+        undo: JsonObject = {"selection": selection}
+        record_nodes(scope, tree, self.verb, before, (), undo=undo, to=target.ulid)
         return target.ulid
 
     def _step(self, scope: Scope, tree: TreeState, direction: Direction) -> NodeRow:
@@ -200,11 +212,9 @@ def _sibling(scope: Scope, tree: TreeState, at: NodeRow, step: int) -> int:
     return min(places) if step > 0 else max(places)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeText(Editing):
+class TypeText(Editing, verb="type"):
     """Keep uncommitted text at the document's end, replacing what was there."""
 
-    verb: ClassVar[str] = "type"
     tree: str
     text: str
 
@@ -220,26 +230,18 @@ class TypeText(Editing):
         scope.record(tree, self.verb, {"characters": len(text)}, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitBuffer(Editing):
+class CommitBuffer(Editing, verb="commit"):
     """Make a node of the working buffer; nothing happens if it is empty."""
 
-    verb: ClassVar[str] = "commit"
     tree: str
 
     def apply(self, scope: Scope) -> Node | None:
         tree = scope.open_tree(self.tree)
         _require_buffer_mode(tree)
-        before = undo_cursor(scope, tree)
-        node = commit_buffer(scope, tree)
-        if node is not None:
-            scope.record(
-                tree,
-                self.verb,
-                {"nodes": [node.id]},
-                {"hide": [node.id], "cursor": before, "buffer": node.id},
-            )
-        return node
+        before = commit_buffer(scope, tree)
+        if before.committed is not None:
+            record_nodes(scope, tree, self.verb, before, ())
+        return before.committed
 
 
 def _require_buffer_mode(tree: TreeState) -> None:

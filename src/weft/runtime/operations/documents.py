@@ -1,29 +1,30 @@
 """Documents: every save names the revision it started from, so nothing is overwritten unseen."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from sqlalchemy import delete, func, select, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.fingerprints import DOCUMENT
-from weft.runtime.operations.deletion import announce_deletion
-from weft.runtime.operations.executor import Destroying
-from weft.runtime.operations.node_values import document_value
-from weft.runtime.operations.references import KINDS
-from weft.runtime.operations.revisions import next_revision, note_revised, put_away
+from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
+from weft.runtime.operations.grove_rows import (
+    check_line,
+    fingerprint_row,
+    next_revision,
+    require_free_name,
+    require_revision,
+    set_archived,
+)
+from weft.runtime.operations.node_values import value_of
+from weft.runtime.operations.references import KINDS, TargetAddress, at_end, on_target
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document
 from weft.store.session import Session
 from weft.store.text_index import forget_document
 from weft.store.transaction import GROVE
-from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.document import Document, Revision
-from weft.tree.json_names import from_microseconds
 from weft.tree.reference import TargetKind
 
 _documents = schema.documents
@@ -42,9 +43,8 @@ _WHOLE = select(
 ).join(_revisions, _revisions.c.document == _documents.c.key)
 
 
-class _Writing:
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.EDITOR
+class _Writing(Editing, permission=Permission.DOC_WRITE):
+    """Base of operations on documents."""
 
 
 def load_document(session: Session, reference: str, revision: int | None = None) -> Document:
@@ -56,7 +56,7 @@ def load_document(session: Session, reference: str, revision: int | None = None)
     ).one_or_none()
     if row is None:
         raise NotFoundError(f"{reference!r} has no revision {revision}")
-    return document_value(row)
+    return value_of(Document, row)
 
 
 def load_documents(session: Session, *, archived: bool) -> list[Document]:
@@ -65,7 +65,7 @@ def load_documents(session: Session, *, archived: bool) -> list[Document]:
     if not archived:
         statement = statement.where(_documents.c.archived_at.is_(None))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
-    return [document_value(row) for row in session.execute(ordered)]
+    return [value_of(Document, row) for row in session.execute(ordered)]
 
 
 def load_revisions(session: Session, reference: str) -> list[Revision]:
@@ -73,10 +73,10 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
     key = find_document(session, reference)
     statement = (
         select(
-            _documents.c.ulid,
+            _documents.c.ulid.label("document_id"),
             _revisions.c.revision,
             _revisions.c.title,
-            schema.agents.c.ulid.label("author"),
+            schema.agents.c.ulid.label("author_id"),
             func.length(_revisions.c.content).label("characters"),
             _revisions.c.created_at,
         )
@@ -85,38 +85,19 @@ def load_revisions(session: Session, reference: str) -> list[Revision]:
         .where(_documents.c.key == key, _revisions.c.hidden.is_(None))
         .order_by(_revisions.c.revision.desc())
     )
-    return [
-        Revision(
-            document_id=row.ulid,
-            revision=row.revision,
-            title=row.title,
-            author_id=row.author,
-            characters=row.characters,
-            created_at=from_microseconds(row.created_at),
-        )
-        for row in session.execute(statement)
-    ]
+    return [value_of(Revision, row) for row in session.execute(statement)]
 
 
-def _check_title(title: str) -> str:
-    cleaned = check_text(title, what="title", limit=1_000).strip()
-    if not cleaned or "\n" in cleaned:
-        raise InvalidInputError("a document's title is one line of text")
-    return cleaned
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateDocument(_Writing):
+class CreateDocument(_Writing, verb="create a document"):
     """A new document, at revision 1. Titles name documents, so they are unique."""
 
-    verb: ClassVar[str] = "create a document"
     title: str
     content: str = ""
 
     def apply(self, scope: Scope) -> Document:
         scope.open_grove()
-        title, content = _check_title(self.title), check_text(self.content)
-        require_free_title(scope, title)
+        title, content = check_line(self.title, "title", limit=1_000), check_text(self.content)
+        require_free_name(scope, _documents, title)
         ulid = scope.new_ulid()
         key = scope.transaction.insert(
             _documents,
@@ -131,16 +112,14 @@ class CreateDocument(_Writing):
             },
         )
         _add_revision(scope, key, 1, title, content)
-        note_revised(scope, DOCUMENT, ulid)
+        fingerprint_row(scope, _documents, ulid)
         scope.record(None, "document", {"document": ulid, "revision": 1}, {"hide": ulid})
         return load_document(scope.transaction, ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveDocument(_Writing):
+class SaveDocument(_Writing, verb="save a document"):
     """A new revision. If somebody saved since `revision`, nothing is overwritten: a conflict."""
 
-    verb: ClassVar[str] = "save a document"
     document: str
     revision: int
     content: str | None = None
@@ -152,26 +131,22 @@ class SaveDocument(_Writing):
         before = load_document(transaction, self.document)
         if before.archived_at is not None:
             raise ConflictError(f"{before.title!r} is archived", hint="restore it first")
-        if before.revision != self.revision:
-            raise ConflictError(
-                f"{before.title!r} is at revision {before.revision}, you started from {self.revision}",
-                hint="read it again and put your changes into the newer text",
-            )
-        title = before.title if self.title is None else _check_title(self.title)
+        require_revision(before.title, before.revision, self.revision)
+        title = before.title if self.title is None else check_line(self.title, "title", limit=1_000)
         content = before.content if self.content is None else check_text(self.content)
         if (title, content) == (before.title, before.content):
             return before
         if title != before.title:
-            require_free_title(scope, title)
+            require_free_name(scope, _documents, title)
         key = find_document(transaction, before.id)
-        number = next_revision(scope, DOCUMENT, key)
+        number = next_revision(scope, _documents, key)
         transaction.execute(
             update(_documents)
             .where(_documents.c.ulid == before.id)
             .values(title=title, revision=number, updated_at=scope.now)
         )
         _add_revision(scope, key, number, title, content)
-        note_revised(scope, DOCUMENT, before.id)
+        fingerprint_row(scope, _documents, before.id)
         scope.record(
             None,
             "save",
@@ -181,11 +156,9 @@ class SaveDocument(_Writing):
         return load_document(transaction, before.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveDocument(_Writing):
+class ArchiveDocument(_Writing, verb="archive a document"):
     """Put a document away, or take it out again."""
 
-    verb: ClassVar[str] = "archive a document"
     document: str
     restore: bool = False
 
@@ -194,24 +167,13 @@ class ArchiveDocument(_Writing):
         transaction = scope.transaction
         found = select(_documents).where(_documents.c.key == find_document(transaction, self.document))
         before = transaction.execute(found).one()
-        put_away(
-            scope,
-            _documents,
-            before,
-            restore=self.restore,
-            note=lambda: note_revised(scope, DOCUMENT, before.ulid),
-            require_free=lambda: require_free_title(scope, before.title),
-        )
+        set_archived(scope, _documents, before, restore=self.restore)
         return load_document(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument(Destroying):
+class DeleteDocument(Destroying, verb="delete a document", permission=Permission.DOC_WRITE):
     """Destroy a document with all its revisions, for good. `confirm` must be its id."""
 
-    verb: ClassVar[str] = "delete a document"
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     document: str
     confirm: str
 
@@ -227,14 +189,10 @@ class DeleteDocument(Destroying):
         announce_deletion(scope)
         key = find_document(transaction, found.id)
         forget_document(transaction, key)
-        kind = KINDS.index(TargetKind.DOCUMENT)
-        links, tags = schema.links, schema.tags
-        for tree, what, target in (
-            (links.c.a_tree, links.c.a_kind, links.c.a_key),
-            (links.c.b_tree, links.c.b_kind, links.c.b_key),
-            (tags.c.tree, tags.c.kind, tags.c.target),
-        ):
-            transaction.execute(delete(tree.table).where(tree == GROVE, what == kind, target == key))
+        address = TargetAddress(GROVE, KINDS.index(TargetKind.DOCUMENT), key)
+        for side in "ab":
+            transaction.execute(delete(schema.links).where(at_end(side, address)))
+        transaction.execute(delete(schema.tags).where(on_target(address)))
         transaction.execute(delete(_revisions).where(_revisions.c.document == key))
         transaction.execute(delete(_documents).where(_documents.c.key == key))
         scope.record(None, "delete-document", {"document": found.id}, {})
@@ -254,26 +212,12 @@ def _add_revision(scope: Scope, document: int, revision: int, title: str, conten
     )
 
 
-def require_free_title(scope: Scope, title: str) -> None:
-    taken = scope.transaction.execute(
-        select(_documents.c.key).where(
-            func.lower(_documents.c.title) == title.lower(), _documents.c.archived_at.is_(None)
-        )
-    ).first()
-    if taken is not None:
-        raise ConflictError(f"there is a document {title!r} already", hint="choose another title")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteInDocument:
+class WriteInDocument(_Writing, verb="write"):
     """A new revision with one part changed, from whatever the document says now.
 
     With `revision` it must still be at that one: line numbers mean the text that was read.
     """
 
-    verb: ClassVar[str] = "write"
-    permission: ClassVar[Permission] = Permission.DOC_WRITE
-    access: ClassVar[MemberRole] = MemberRole.EDITOR
     document: str
     change: Callable[[str], str]
     revision: int | None = None

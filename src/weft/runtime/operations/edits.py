@@ -1,22 +1,20 @@
 """Making nodes from what is there: edit, erase, split, join."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.cursors import (
     commit_buffer,
     cursor_row,
     move_cursor,
+    record_nodes,
     select_version,
     selected_version,
-    undo_cursor,
 )
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import contents_of, items_of, sources_of
 from weft.runtime.operations.node_writer import Draft, Written, write_node
-from weft.runtime.operations.nodes import Rows, extra_sources, made_nodes, source_row
+from weft.runtime.operations.nodes import Rows, extra_sources, source_row
 from weft.runtime.operations.scope import Scope
 from weft.store.rows import EDGE_TYPES, ROLES, NodeRow, TreeState
 from weft.store.tree_queries import ancestor_at_depth, children, resolve, selections_of, walk_up
@@ -26,15 +24,13 @@ from weft.tree.node import Node
 from weft.tree.tree import Mode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit(Editing):
+class Edit(Editing, verb="edit"):
     """A new text for a node: a branch in dialogue, a version in place in a buffer.
 
     Author is who edits; the role stays the original's, so that a corrected answer
     remains an answer. Attachments and extra sources come along, unless others are given.
     """
 
-    verb: ClassVar[str] = "edit"
     tree: str
     node: str
     content: str | Content
@@ -42,14 +38,13 @@ class Edit(Editing):
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = source_row(scope, tree, self.node, "edit")
         if original.parent is None and tree.mode is Mode.DIALOGUE:
             raise InvalidInputError(
                 f"[{original.local_id}] is the root: a branch beside it would be a second root",
                 hint="say the new text under it, or plant another tree",
             )
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         sources = self._sources(scope, tree, original)
         node, row = _rewrite(scope, tree, original, as_content(self.content), sources)
         selection = None
@@ -57,18 +52,8 @@ class Edit(Editing):
             selection = _see(scope, tree, row)
         elif EDGE_TYPES[row.edge_type] is EdgeType.CONTINUATION:
             move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "of": original.ulid},
-            {
-                "hide": made,
-                "cursor": before,
-                "selection": selection,
-                "buffer": None if committed is None else committed.id,
-            },
-        )
+        undo: JsonObject = {"selection": selection}
+        record_nodes(scope, tree, self.verb, before, [node], undo=undo, of=original.ulid)
         return node
 
     def _sources(self, scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
@@ -126,14 +111,12 @@ def _see(scope: Scope, tree: TreeState, row: NodeRow) -> JsonObject:
     return selection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erase(Editing):
+class Erase(Editing, verb="erase"):
     """Delete a stretch of a buffer's document, from where the cursor's path begins, by editing each node.
 
     Offsets count characters of the committed text from the root to the cursor.
     """
 
-    verb: ClassVar[str] = "erase"
     tree: str
     start: int
     end: int
@@ -144,8 +127,7 @@ class Erase(Editing):
             raise InvalidInputError(
                 "only a buffer is one text", hint="edit the nodes of a dialogue one by one"
             )
-        before = undo_cursor(scope, tree)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         transaction = scope.transaction
         walked = walk_up(transaction, tree.key, cursor_row(scope, tree).position)
         path = resolve(transaction, tree.key, walked, selections_of(transaction, tree.key, scope.actor.agent))
@@ -173,40 +155,26 @@ class Erase(Editing):
             )
             selections.append(_see(scope, tree, new))
             edited.append(node)
-        made = made_nodes(committed, *edited)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made},
-            {
-                "hide": made,
-                "cursor": before,
-                "selections": selections,
-                "buffer": None if committed is None else committed.id,
-            },
-        )
+        record_nodes(scope, tree, self.verb, before, edited, undo={"selections": selections})
         return edited
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split(Editing):
+class Split(Editing, verb="split"):
     """Two nodes beside the original, which keeps its downstream.
 
     `at` is an offset, or a text that the second half begins with.
     """
 
-    verb: ClassVar[str] = "split"
     tree: str
     node: str
     at: int | str
 
     def apply(self, scope: Scope) -> tuple[Node, Node]:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = _branchable(scope, tree, self.node, "split")
         text = _text_of(scope, tree, original)
         offset = self._offset(text, original)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         first, first_row = _write_beside(scope, tree, original, text[:offset])
         second, second_row = write_node(
             scope,
@@ -219,13 +187,7 @@ class Split(Editing):
             ),
         )
         move_cursor(scope, tree, second_row.key)
-        ids = made_nodes(committed, first, second)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": ids, "of": original.ulid},
-            {"hide": ids, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [first, second], of=original.ulid)
         return first, second
 
     def _offset(self, text: str, original: NodeRow) -> int:
@@ -248,21 +210,18 @@ class Split(Editing):
         return offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Join(Editing):
+class Join(Editing, verb="join"):
     """A node and what follows it as one new node beside it; the original keeps its downstream.
 
     What follows is the named continuation, else the one on the cursor's path, else the only one.
     """
 
-    verb: ClassVar[str] = "join"
     tree: str
     node: str
     following: str | None = None
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         original = _branchable(scope, tree, self.node, "join")
         following = self._following(scope, tree, original)
         if tree.mode is Mode.DIALOGUE and following.role != original.role:
@@ -271,16 +230,10 @@ class Join(Editing):
                 f"{ROLES[following.role]}'s: they cannot be one message"
             )
         text = _text_of(scope, tree, original) + _text_of(scope, tree, following)
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         node, row = _write_beside(scope, tree, original, text, following)
         move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "of": [original.ulid, following.ulid]},
-            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [node], of=[original.ulid, following.ulid])
         return node
 
     def _following(self, scope: Scope, tree: TreeState, original: NodeRow) -> NodeRow:

@@ -1,8 +1,7 @@
 """Requests in layers, kept with the turn that they were made for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 
@@ -32,12 +31,9 @@ class Kept(NamedTuple):
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepEnvelope(Editing):
+class KeepEnvelope(Editing, verb="envelope", permission=Permission.LOOM_GENERATE):
     """Keep a request: L3's entries, and pointers to snapshots that turns share."""
 
-    verb: ClassVar[str] = "envelope"
-    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
     tree: str
     node: str
     agent: str
@@ -73,21 +69,8 @@ class KeepEnvelope(Editing):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepLegacyText(Editing):
-    """What was sent for a message that was saved elsewhere, without an envelope."""
-
-    verb: ClassVar[str] = "envelope"
-    tree: str
-    node: str
-    text: str
-
-    def apply(self, scope: Scope) -> Kept:
-        tree = scope.open_tree(self.tree)
-        return add_legacy_text(scope, tree, scope.node(tree, self.node), self.text)
-
-
 def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> Kept:
+    """Keep what was sent for a message that was saved elsewhere, without an envelope."""
     check_text(text, what="processedText")
     digest = sha256_of(text)
     add_snapshots(scope.transaction, tree.key, {digest: text})
@@ -95,12 +78,9 @@ def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> K
     return _add(scope, tree, row, record, agent=scope.actor.agent, legacy=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportCached(Editing):
+class ReportCached(Editing, verb="envelope", permission=Permission.LOOM_GENERATE):
     """How many tokens of a request the provider says it had cached."""
 
-    verb: ClassVar[str] = "envelope"
-    permission: ClassVar[Permission] = Permission.LOOM_GENERATE
     kept: Kept
     cached: int
 

@@ -1,22 +1,23 @@
 """Execute operations: permission check, transaction, event."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from weft.ids import Entropy, random_bytes
-from weft.runtime.operations.clock import Clock, system_clock
-from weft.runtime.operations.content_cache import ContentCache
-from weft.runtime.operations.deletion import finish_deletions
+from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.permissions import Actor, require_permission
-from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.scope import Clock, Scope, system_clock
 from weft.store.base import Store
+from weft.store.blobs import media_of_grove, media_of_tree
 from weft.store.lookup import find_agent
+from weft.store.memory import forget_all_results
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
 if TYPE_CHECKING:
     from weft.providers.base import ProviderRegistry
+
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -33,17 +34,30 @@ class Operation(Protocol[R_co]):
     def apply(self, scope: Scope) -> R_co: ...
 
 
-class Destroying:
-    """Mixin of operations that delete for good: after the commit, files are cleaned of the deleted data."""
-
-    __slots__ = ()
-
-
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Editing:
-    """Mixin with the rights that most operations need."""
+    """Base of operations, with the rights that most of them need.
 
+    A subclass that names its verb becomes a frozen dataclass: `class Bookmark(Editing, verb="bookmark")`.
+    """
+
+    verb: ClassVar[str]
     permission: ClassVar[Permission] = Permission.LOOM_WRITE
     access: ClassVar[MemberRole] = MemberRole.EDITOR
+
+    def __init_subclass__(
+        cls, *, verb: str = "", permission: Permission | None = None, access: MemberRole | None = None
+    ) -> None:
+        super().__init_subclass__()
+        cls.permission = cls.permission if permission is None else permission
+        cls.access = cls.access if access is None else access
+        if verb:
+            cls.verb = verb
+            dataclass(frozen=True, kw_only=True)(cls)
+
+
+class Destroying(Editing, access=MemberRole.OWNER):
+    """Base of operations that delete for good: after the commit, files are cleaned of the deleted data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,12 @@ class Executor:
     providers: "ProviderRegistry | None" = None
     """The model providers; None: all that are installed."""
 
+    def scope(self, transaction: Transaction, actor: Actor, access: MemberRole) -> Scope:
+        """What an operation that needs this role works with."""
+        return Scope(
+            transaction, actor, access, self.clock, self.entropy, self.store.blobs, self.accept_clock
+        )
+
     def perform(self, actor: Actor, operation: Operation[R]) -> R:
         """Apply the operation durably, or raise and change nothing."""
         return self.perform_if_changed(actor, operation)[0]
@@ -67,15 +87,7 @@ class Executor:
 
         def work(transaction: Transaction) -> tuple[R, bool]:
             require_permission(transaction, actor, operation.permission, operation.verb)
-            scope = Scope(
-                transaction,
-                actor,
-                operation.access,
-                self.clock,
-                self.entropy,
-                self.store.blobs,
-                self.accept_clock,
-            )
+            scope = self.scope(transaction, actor, operation.access)
             before = transaction.writes
             result = operation.apply(scope)
             if transaction.writes != before and scope.events == 0:
@@ -128,3 +140,39 @@ class Caller:
             return Caller(self.executor, Actor(key, me.user, me, within, run))
         narrowed = within if me.within is None else me.within & (me.within if within is None else within)
         return Caller(self.executor, Actor(key, me.user, me.caller, narrowed, run))
+
+
+def announce_deletion(scope: Scope, tree: int | None = None) -> None:
+    """Before rows are deleted: note the media that may have to be removed with them, and that traces must be.
+
+    If the deletion fails after all, the note does no harm: media that a node points to are not removed.
+    """
+    if tree is not None:
+        scope.blobs.announce(media_of_tree(scope.transaction, tree))
+    forget_all_results(scope.transaction)
+    statement = scope.transaction.dialect.leave_traces()
+    if statement is not None:
+        scope.transaction.execute(statement)
+
+
+def finish_deletions(store: Store) -> int:
+    """Remove media that only deleted trees pointed to, and traces of their text; return how many files.
+
+    A crash may interrupt it: the next deletion, or the next opening of the grove, continues.
+    """
+    leaving = store.blobs.leaving()
+    removed = store.write(lambda transaction: _remove(transaction, store, leaving)) if leaving else 0
+    store.purge()
+    return removed
+
+
+def _remove(transaction: Transaction, store: Store, leaving: dict[str, int]) -> int:
+    """Holds the lock under which every node with media is written, so that none is pointed to meanwhile."""
+    transaction.grove_state()
+    if store.blobs.is_shared():
+        return 0
+    used = media_of_grove(transaction, set(leaving))
+    # This transaction may contain another deletion that is not committed yet, and may never be.
+    with store.read() as session:
+        used |= media_of_grove(session, set(leaving))
+    return sum(store.blobs.depart(ref, leaving[ref], stays=ref in used) for ref in leaving)

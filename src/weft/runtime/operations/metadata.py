@@ -1,6 +1,5 @@
 """Changing what is not content: exclude, bookmark, prune, and their opposites."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlalchemy import bindparam, select, update
@@ -21,16 +20,15 @@ _nodes = schema.nodes
 _COUNT_LIVE = count_live()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SetExcluded(Editing):
-    """Set or clear the flag; nothing happens, and nothing is recorded, if it is so already."""
+class Exclude(Editing, verb="exclude"):
+    """Leave a node out of contexts; it remains visible in the tree."""
 
-    verb: ClassVar[str]
-    opposite: ClassVar[str]
+    opposite: ClassVar[str] = "include"
     tree: str
     node: str
 
     def apply(self, scope: Scope) -> Metadata:
+        """Change the flag; if it has the value already, record nothing."""
         tree = scope.open_tree(self.tree)
         row = scope.live_node(tree, self.node, self.verb)
         excluded = self.verb == "exclude"
@@ -40,27 +38,15 @@ class _SetExcluded(Editing):
         return metadata_of(row)
 
 
-class Exclude(_SetExcluded):
-    """Leave a node out of contexts; it stays in sight."""
-
-    __slots__ = ()
-    verb: ClassVar[str] = "exclude"
-    opposite: ClassVar[str] = "include"
-
-
-class Include(_SetExcluded):
+class Include(Exclude, verb="include"):
     """Take a node into contexts again."""
 
-    __slots__ = ()
-    verb: ClassVar[str] = "include"
     opposite: ClassVar[str] = "exclude"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bookmark(Editing):
+class Bookmark(Editing, verb="bookmark"):
     """Mark a node, with a label if you like; a second time changes the label."""
 
-    verb: ClassVar[str] = "bookmark"
     tree: str
     node: str
     label: str | None = None
@@ -86,11 +72,9 @@ class Bookmark(Editing):
         return metadata_of(after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unbookmark(Editing):
+class Unbookmark(Editing, verb="unbookmark"):
     """Take the mark off."""
 
-    verb: ClassVar[str] = "unbookmark"
     tree: str
     node: str
 
@@ -111,11 +95,9 @@ class Unbookmark(Editing):
         return metadata_of(after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prune(Editing):
+class Prune(Editing, verb="prune"):
     """Hide a node and all below it; of several versions, only that version. Returns how many."""
 
-    verb: ClassVar[str] = "prune"
     tree: str
     node: str
 
@@ -165,11 +147,9 @@ class Prune(Editing):
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restore(Editing):
+class Restore(Editing, verb="restore"):
     """Bring back exactly what one prune hid. Returns how many."""
 
-    verb: ClassVar[str] = "restore"
     tree: str
     node: str
 

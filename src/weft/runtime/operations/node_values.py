@@ -2,8 +2,10 @@
 
 import gzip
 import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import and_, select
 
@@ -27,12 +29,18 @@ from weft.store.tree_queries import node_rows, versions_at
 from weft.store.tree_statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
 from weft.tree.content import Content
-from weft.tree.document import Document
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item, about_item
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Metadata, Node
 from weft.tree.tree import Counters, Mode, Tree
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+V = TypeVar("V", bound=_Dataclass)
 
 
 def metadata_of(row: NodeRow) -> Metadata:
@@ -208,21 +216,23 @@ TREE_ROWS = select(schema.trees, schema.projects.c.name.label("project_name")).o
 """Trees with the names of their projects: what makes a tree's value."""
 
 
+def value_of(kind: type[V], row: Any, **given: Any) -> V:
+    """A value from a row whose columns have the names of its fields; `id` is the ULID, times are converted."""
+    fields = dict(given)
+    for name in kind.__dataclass_fields__.keys() - given.keys():
+        value = getattr(row, "ulid" if name == "id" else name)
+        fields[name] = from_microseconds(value) if name.endswith("_at") and value is not None else value
+    return kind(**fields)
+
+
 def tree_value(row: Any) -> Tree:
     """A tree from one of `TREE_ROWS`."""
-    return Tree(
-        id=row.ulid,
-        title=row.title,
-        description=row.description,
-        summary=row.summary,
+    return value_of(
+        Tree,
+        row,
         mode=MODES[int(row.mode)],
-        system_context=row.system_context,
-        buffer_mode_system_context=row.buffer_mode_system_context,
         preferences=json.loads(row.preferences),
         project=row.project_name,
-        created_at=from_microseconds(row.created_at),
-        updated_at=from_microseconds(row.updated_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
         root=row.root_ulid,
         counters=Counters(row.nodes, row.branches, row.depth),
     )
@@ -230,32 +240,62 @@ def tree_value(row: Any) -> Tree:
 
 def agent_value(row: AgentRow) -> Agent:
     settings = json.loads(row.configuration)
-    return Agent(
-        id=row.ulid,
-        name=row.name,
-        type=AGENT_TYPES[row.type],
-        model_ref=row.model_ref,
-        configuration=Configuration(
-            system_prompt=settings.get("systemPrompt"),
-            temperature=settings.get("temperature"),
-            max_tokens=settings.get("maxTokens"),
-            stop_sequences=tuple(settings.get("stopSequences", ())),
-            custom=settings.get("custom", {}),
-        ),
-        permissions=permissions_from(row.permissions),
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
+    configuration = Configuration(
+        system_prompt=settings.get("systemPrompt"),
+        temperature=settings.get("temperature"),
+        max_tokens=settings.get("maxTokens"),
+        stop_sequences=tuple(settings.get("stopSequences", ())),
+        custom=settings.get("custom", {}),
     )
+    rights = permissions_from(row.permissions)
+    return value_of(Agent, row, type=AGENT_TYPES[row.type], configuration=configuration, permissions=rights)
 
 
-def document_value(row: Any) -> Document:
-    return Document(
-        id=row.ulid,
-        title=row.title,
-        content=row.content,
-        summary=row.summary,
-        revision=row.revision,
-        created_at=from_microseconds(row.created_at),
-        updated_at=from_microseconds(row.updated_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
-    )
+_ROOM = 32_000_000
+"""Characters, roughly."""
+_OVERHEAD = 200
+
+
+class ContentCache:
+    """The contents read last, up to a fixed amount of memory. Safe to share between threads."""
+
+    def __init__(self, room: int = _ROOM) -> None:
+        self._room = room
+        self._used = 0
+        self._kept: OrderedDict[tuple[int, int], tuple[Content, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
+        """Contents by key: one query for those that are not at hand, none if all are."""
+        wanted = {row.key: row for row in rows}
+        found: dict[int, Content] = {}
+        with self._lock:
+            for key in wanted:
+                held = self._kept.get((tree, key))
+                if held is not None:
+                    self._kept.move_to_end((tree, key))
+                    found[key] = held[0]
+        missing = [row for key, row in wanted.items() if key not in found]
+        for key, (content, _) in contents_of(session, tree, missing).items():
+            found[key] = content
+            row = wanted[key]
+            self._keep((tree, key), content, row.narrow + row.wide + _OVERHEAD)
+        return found
+
+    def _keep(self, place: tuple[int, int], content: Content, size: int) -> None:
+        if size > self._room // 4:
+            return
+        with self._lock:
+            if place in self._kept:
+                return
+            self._kept[place] = content, size
+            self._used += size
+            while self._used > self._room:
+                _, (_, gone) = self._kept.popitem(last=False)
+                self._used -= gone
+
+    def clear(self) -> None:
+        """Forget everything: of what was destroyed nothing stays in memory."""
+        with self._lock:
+            self._kept.clear()
+            self._used = 0

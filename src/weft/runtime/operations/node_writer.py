@@ -1,4 +1,4 @@
-"""From what somebody wants to say to a node in its place: the one way nodes are made."""
+"""Create nodes: every new node is written here, except imported ones."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.fingerprints import items_fingerprint
-from weft.runtime.operations.responses import Answer, check_response, keep_response
+from weft.runtime.operations.attempts import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
@@ -67,7 +67,11 @@ class Draft(NamedTuple):
     response: RawResponse | None = None
     choice: int = 0
     author: int | None = None
-    """The agent who wrote it, where that is not who acts."""
+    """The agent that wrote it, if not the acting one."""
+
+    @property
+    def parent(self) -> NodeRow | None:
+        return next((row for row, role in self.sources if role is SourceRole.PRIMARY), None)
 
 
 class Written(NamedTuple):
@@ -83,13 +87,16 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     author = scope.agent if draft.author is None else transaction.agent(draft.author)
     check_content(draft.content)
     _check_draft(scope, tree, draft, author)
-    _refuse_if_leased(scope, tree, draft)
+    parent = draft.parent
+    if parent is not None and draft.version_of is None and draft.edge_type is EdgeType.CONTINUATION:
+        # Annotations and versions extend nothing.
+        scope.refuse_if_leased(tree, parent.position)
     key = transaction.take_key(tree)
     ulid, local_id = _name(scope, tree, draft)
     size = measure_content(draft.content)
     role = draft.role or role_of(AGENT_TYPES[author.type])
-    place = _place(transaction, tree, draft, key, size, instructs=_instructs(draft, role))
-    parent = _parent(draft)
+    instructs = role is Role.SYSTEM or any(kind is SourceRole.INSTRUCTION for _, kind in draft.sources)
+    place = _place(transaction, tree, draft, key, size, instructs=instructs)
     response_sha256 = None if draft.response is None else hashlib.sha256(draft.response.body).digest()
     digest = content_hash(
         NodeFacts(
@@ -161,15 +168,8 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     return Written(node, row)
 
 
-def _parent(draft: Draft) -> NodeRow | None:
-    for row, role in draft.sources:
-        if role is SourceRole.PRIMARY:
-            return row
-    return None
-
-
 def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) -> None:
-    if draft.sources and _parent(draft) is None:
+    if draft.sources and draft.parent is None:
         raise InvalidInputError("an edge needs a primary source", hint="name the node to continue from")
     if len(draft.sources) > _SOURCE_LIMIT:
         raise LimitExceededError(f"an edge takes at most {_SOURCE_LIMIT} sources, got {len(draft.sources)}")
@@ -197,7 +197,7 @@ def image_refs(items: Sequence[Item]) -> list[str]:
 
 
 def check_media(scope: Scope, refs: Sequence[str]) -> None:
-    """Refuse what points to bytes that are not there."""
+    """Refuse references to bytes that are not stored."""
     if refs:
         # Media are removed under this lock, so what is there now will be there when this is committed.
         scope.transaction.grove_state()
@@ -207,7 +207,7 @@ def check_media(scope: Scope, refs: Sequence[str]) -> None:
 
 
 def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:
-    """Each place once as primary; and a version, which others may come from already, not from itself."""
+    """Refuse a position twice as primary source, and a version that comes from itself."""
     if len(draft.sources) < 2:
         return
     places: set[int] = set()
@@ -229,17 +229,10 @@ def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> N
                 "it cannot be a source of it",
                 hint="sources come before what is made from them",
             )
-        # Halved until the one to name is found: a few more queries, and only for an error.
+        # Bisect to the one to name: a few more queries, and only for an error.
         half = suspects[: len(suspects) // 2]
-        found = comes_from(transaction, tree.key, [row.position for row in half], here)
-        suspects = half if found else suspects[len(half) :]
-
-
-def _refuse_if_leased(scope: Scope, tree: TreeState, draft: Draft) -> None:
-    """A new continuation waits for whoever extends its parent; notes and versions extend nothing."""
-    parent = _parent(draft)
-    if parent is not None and draft.version_of is None and draft.edge_type is EdgeType.CONTINUATION:
-        scope.refuse_if_leased(tree, parent.position)
+        in_half = comes_from(transaction, tree.key, [row.position for row in half], here)
+        suspects = half if in_half else suspects[len(half) :]
 
 
 def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:
@@ -252,10 +245,6 @@ def _name(scope: Scope, tree: TreeState, draft: Draft) -> tuple[str, str]:
         local_id = transaction.free_local_id(tree.key, sayable_ids(ulid))
         if local_id is not None:
             return ulid, local_id
-
-
-def _instructs(draft: Draft, role: Role) -> bool:
-    return role is Role.SYSTEM or any(kind is SourceRole.INSTRUCTION for _, kind in draft.sources)
 
 
 def _place(
@@ -272,8 +261,7 @@ def _place(
             first.near_attachments,
             first.near_instruction,
         )
-    parent = _parent(draft)
-    attachments = bool(draft.attachments)
+    parent, attachments = draft.parent, bool(draft.attachments)
     if parent is None:
         if key != tree.root:
             raise InvalidInputError(
@@ -304,7 +292,7 @@ def _flags(draft: Draft) -> int:
 
 
 def _count(transaction: Transaction, tree: TreeState, row: NodeRow) -> None:
-    """Keep the tree's counters true, at the price of the new node alone."""
+    """Update the tree's counters for the new node alone."""
     tree.nodes += 1
     tree.changed = True
     if row.edge_type != EDGE_TYPES.index(EdgeType.CONTINUATION) or row.key != row.position:
@@ -320,14 +308,15 @@ def _count(transaction: Transaction, tree: TreeState, row: NodeRow) -> None:
 
 def _edge(transaction: Transaction, tree: TreeState, target: str, draft: Draft) -> Edge:
     sources = [Source(row.ulid, role) for row, role in draft.sources]
-    if tree.mode is Mode.BUFFER and draft.edge_type is EdgeType.CONTINUATION:
-        parent = _parent(draft)
-        if parent is not None:
-            versions = transaction.versions(tree.key, parent.position)
-            rows = (transaction.node(tree.key, key) for key in versions)
-            others = [row.ulid for row in rows if row.hidden is None]
-            index = next(i for i, (_, role) in enumerate(draft.sources) if role is SourceRole.PRIMARY)
-            sources[index : index + 1] = [Source(ulid, SourceRole.PRIMARY) for ulid in others]
+    parent = draft.parent
+    if tree.mode is Mode.BUFFER and draft.edge_type is EdgeType.CONTINUATION and parent is not None:
+        # In a buffer the parent represents every version of its position.
+        versions = transaction.versions(tree.key, parent.position)
+        rows = (transaction.node(tree.key, key) for key in versions)
+        index = sources.index(Source(parent.ulid, SourceRole.PRIMARY))
+        sources[index : index + 1] = [
+            Source(row.ulid, SourceRole.PRIMARY) for row in rows if row.hidden is None
+        ]
     return Edge(target, draft.edge_type, tuple(sources))
 
 

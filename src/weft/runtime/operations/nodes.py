@@ -1,12 +1,10 @@
 """Making nodes from new words: append, annotate, merge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.errors import ConflictError, CrossTreeError, InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.ids import is_ulid
-from weft.runtime.operations.cursors import commit_buffer, cursor_row, move_cursor, undo_cursor
+from weft.runtime.operations.cursors import commit_buffer, cursor_row, move_cursor, record_nodes
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
@@ -15,7 +13,7 @@ from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeStat
 from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue, as_content
+from weft.tree.content import Content, as_content
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status, role_of
@@ -47,16 +45,9 @@ def extra_sources(
     return [(source_row(scope, tree, source.node, "use"), source.role) for source in sources]
 
 
-def made_nodes(committed: Node | None, *nodes: Node) -> list[JsonValue]:
-    """Ids of what an operation made, the committed buffer first."""
-    return [node.id for node in (committed, *nodes) if node is not None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append(Editing):
+class Append(Editing, verb="append"):
     """A new node under a node (at the cursor, if none is named)."""
 
-    verb: ClassVar[str] = "append"
     tree: str
     content: str | Content
     parent: str | None = None
@@ -71,10 +62,8 @@ class Append(Editing):
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
-        # Before anything else, and refused before that: the cursor is about to leave what was typed.
         named = None if self.parent is None else source_row(scope, tree, self.parent, "continue from")
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         if named is None:
             parent = cursor_row(scope, tree)
             if not parent.live:
@@ -106,13 +95,7 @@ class Append(Editing):
             ),
         )
         move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "parent": parent.ulid},
-            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [node], parent=parent.ulid)
         return node
 
     def _check_role(self, author: AgentRow) -> None:
@@ -143,11 +126,9 @@ class Append(Editing):
         return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Annotate(Editing):
+class Annotate(Editing, verb="annotate"):
     """A note on a node; it stays out of contexts unless asked for."""
 
-    verb: ClassVar[str] = "annotate"
     tree: str
     node: str
     content: str | Content
@@ -168,11 +149,9 @@ class Annotate(Editing):
         return node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(Editing):
+class Merge(Editing, verb="merge"):
     """A new node that comes from several: its edge has sources at two positions or more."""
 
-    verb: ClassVar[str] = "merge"
     tree: str
     nodes: Sequence[str]
     content: str | Content
@@ -180,7 +159,6 @@ class Merge(Editing):
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
-        before = undo_cursor(scope, tree)
         rows = [source_row(scope, tree, reference, "merge") for reference in self.nodes]
         for row in rows:
             if EDGE_TYPES[row.edge_type] is EdgeType.ANNOTATION:
@@ -189,24 +167,17 @@ class Merge(Editing):
             raise InvalidInputError("a merge needs two different places", hint="name at least two nodes")
         if len({row.position for row in rows}) < len(rows):
             raise InvalidInputError("a merge names a place twice", hint="name each node once")
-        committed = commit_buffer(scope, tree)
+        before = commit_buffer(scope, tree)
         merged: Rows = [(row, SourceRole.PRIMARY) for row in rows]
         extra = extra_sources(scope, tree, self.sources)
         node, row = write_node(
             scope, tree, Draft(content=as_content(self.content), sources=(*merged, *extra))
         )
         move_cursor(scope, tree, row.key)
-        made = made_nodes(committed, node)
-        scope.record(
-            tree,
-            self.verb,
-            {"nodes": made, "sources": [row.ulid for row in rows]},
-            {"hide": made, "cursor": before, "buffer": None if committed is None else committed.id},
-        )
+        record_nodes(scope, tree, self.verb, before, [node], sources=[row.ulid for row in rows])
         return node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendHistory(Append):
     """A new node as an imported or proxied history has it: the role may be system's or a tool's.
 

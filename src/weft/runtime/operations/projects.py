@@ -5,23 +5,27 @@ Their texts are kept as revisions, never in events: an inverse names the revisio
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
-from weft.errors import ConflictError, InvalidInputError, NotFoundError
-from weft.provenance.fingerprints import PROJECT
+from weft.errors import ConflictError, NotFoundError
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.node_values import TREE_ROWS, tree_value
-from weft.runtime.operations.revisions import next_revision, note_revised, put_away
+from weft.runtime.operations.grove_rows import (
+    check_line,
+    fingerprint_row,
+    next_revision,
+    require_free_name,
+    require_revision,
+    set_archived,
+)
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value, value_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
 from weft.tree.content import check_text
-from weft.tree.json_names import from_microseconds
 from weft.tree.reference import (
     Project,
     ProjectItem,
@@ -71,22 +75,14 @@ def load_projects(session: Session, *, archived: bool) -> list[Project]:
 
 
 def _value(row: Any, text: Any) -> Project:
-    return Project(
-        id=row.ulid,
+    return value_of(
+        Project,
+        row,
         name=text.name,
         system_prompt=text.system_prompt,
         context=items_from_wire(json.loads(text.context)),
         revision=text.revision,
-        created_at=from_microseconds(row.created_at),
-        archived_at=None if row.archived_at is None else from_microseconds(row.archived_at),
     )
-
-
-def _check_name(name: str) -> str:
-    cleaned = check_text(name, what="name", limit=_NAME_LIMIT).strip()
-    if not cleaned or "\n" in cleaned:
-        raise InvalidInputError("a project's name is one line of text")
-    return cleaned
 
 
 def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
@@ -103,36 +99,23 @@ def _resolved(scope: Scope, items: Sequence[ProjectItem]) -> str:
     return orjson.dumps(items_to_wire(list(dict.fromkeys(named)))).decode()
 
 
-def require_free_name(scope: Scope, name: str) -> None:
-    """Names are unique in any case, also among those put away: they may come back."""
-    taken = scope.transaction.execute(
-        select(_projects.c.name).where(
-            func.lower(_projects.c.name) == name.lower(), _projects.c.hidden.is_(None)
-        )
-    ).scalar()
-    if taken is not None:
-        raise ConflictError(f"there is a project {taken!r} already", hint="choose another name")
-
-
 def _add_revision(scope: Scope, key: int, texts: dict[str, Any]) -> None:
     scope.transaction.add(
         _revisions, {"project": key, **texts, "author": scope.agent.key, "created_at": scope.now}
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateProject(Editing):
+class CreateProject(Editing, verb="create a project"):
     """A new project, at revision 1."""
 
-    verb: ClassVar[str] = "create a project"
     name: str
     system_prompt: str = ""
     context: Sequence[ProjectItem] = ()
 
     def apply(self, scope: Scope) -> Project:
         scope.open_grove()
-        name = _check_name(self.name)
-        require_free_name(scope, name)
+        name = check_line(self.name, "name", limit=_NAME_LIMIT)
+        require_free_name(scope, _projects, name)
         texts: dict[str, Any] = {
             "name": name,
             "system_prompt": check_text(self.system_prompt, what="system prompt"),
@@ -142,19 +125,17 @@ class CreateProject(Editing):
         ulid = scope.new_ulid()
         row = {"ulid": ulid, **texts, "created_at": scope.now, "archived_at": None}
         _add_revision(scope, scope.transaction.insert(_projects, row), texts)
-        note_revised(scope, PROJECT, ulid)
+        fingerprint_row(scope, _projects, ulid)
         scope.record(None, "project", {"project": ulid, "revision": 1}, {"archiveProject": ulid})
         return load_project(scope.transaction, ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeProject(Editing):
+class ChangeProject(Editing, verb="change a project"):
     """Another name, prompt or context; what is not given stays.
 
     `revision` is the one the change started from. If somebody changed it since: a conflict.
     """
 
-    verb: ClassVar[str] = "change a project"
     project: str
     revision: int
     name: str | None = None
@@ -165,13 +146,9 @@ class ChangeProject(Editing):
         scope.open_grove()
         transaction = scope.transaction
         before = open_project(transaction, self.project)
-        if before.revision != self.revision:
-            raise ConflictError(
-                f"{before.name!r} is at revision {before.revision}, you started from {self.revision}",
-                hint="read it again and put your changes into the newer one",
-            )
+        require_revision(before.name, before.revision, self.revision)
         texts: dict[str, Any] = {
-            "name": before.name if self.name is None else _check_name(self.name),
+            "name": before.name if self.name is None else check_line(self.name, "name", limit=_NAME_LIMIT),
             "system_prompt": before.system_prompt
             if self.system_prompt is None
             else check_text(self.system_prompt, what="system prompt"),
@@ -180,11 +157,11 @@ class ChangeProject(Editing):
         changed = sorted(name for name, value in texts.items() if getattr(before, name) != value)
         if changed:
             if texts["name"].lower() != before.name.lower():
-                require_free_name(scope, texts["name"])
-            texts["revision"] = next_revision(scope, PROJECT, before.key)
+                require_free_name(scope, _projects, texts["name"])
+            texts["revision"] = next_revision(scope, _projects, before.key)
             transaction.execute(update(_projects).where(_projects.c.key == before.key).values(**texts))
             _add_revision(scope, before.key, texts)
-            note_revised(scope, PROJECT, before.ulid)
+            fingerprint_row(scope, _projects, before.ulid)
             scope.record(
                 None,
                 "change-project",
@@ -194,11 +171,9 @@ class ChangeProject(Editing):
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveProject(Editing):
+class ArchiveProject(Editing, verb="archive a project"):
     """Put a project away, or take it out again. Its trees stay in it."""
 
-    verb: ClassVar[str] = "archive a project"
     project: str
     restore: bool = False
 
@@ -207,22 +182,13 @@ class ArchiveProject(Editing):
         transaction = scope.transaction
         found = select(_projects).where(_projects.c.key == find_project(transaction, self.project))
         before = transaction.execute(found).one()
-        # Names stay unique among those put away, so there is nothing to look for when one comes back.
-        put_away(
-            scope,
-            _projects,
-            before,
-            restore=self.restore,
-            note=lambda: note_revised(scope, PROJECT, before.ulid),
-        )
+        set_archived(scope, _projects, before, restore=self.restore)
         return load_project(transaction, before.ulid)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignProject(Editing):
+class AssignProject(Editing, verb="assign"):
     """Let a tree belong to a project; without one, to none."""
 
-    verb: ClassVar[str] = "assign"
     tree: str
     project: str | None
 

@@ -1,10 +1,11 @@
-"""What links and tags can point at, as the database addresses it."""
+"""Links and tags: their targets (nodes, trees, documents), and the operations on them."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, true, update
+from sqlalchemy import ColumnElement, and_, select, true, update
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import link_fingerprint, tag_fingerprint
@@ -22,13 +23,14 @@ from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.reference import Link, Tag, Target, TargetKind, check_tag
 
+_links, _tags = schema.links, schema.tags
 KINDS = (TargetKind.NODE, TargetKind.TREE, TargetKind.DOCUMENT)
 """Stored as their index."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetRef:
-    """A node (of a tree), a tree or a document, by whatever names it."""
+    """A reference to a node (of a tree), a tree or a document."""
 
     kind: TargetKind
     name: str
@@ -36,7 +38,7 @@ class TargetRef:
 
 
 class TargetAddress(NamedTuple):
-    """Where a target is kept. A document is in no tree."""
+    """Where a target is stored. A document is in no tree."""
 
     tree: int
     kind: int
@@ -57,10 +59,9 @@ def locate(session: Session, reference: TargetRef) -> TargetAddress:
 
 
 def open_chain(scope: Scope, *addresses: TargetAddress) -> TreeState | None:
-    """The tree whose chain records a change to these: the first that is in one; else the grove.
+    """The tree whose chain records a change to these: the first that is in a tree; else the grove (None).
 
-    An archived tree stays as it was put away: none of its things are linked, unlinked or tagged,
-    whatever is at the other end.
+    Refused if any of the trees is archived.
     """
     inside = [address.tree for address in addresses if address.tree != GROVE]
     if len(inside) < len(addresses):
@@ -79,7 +80,7 @@ def open_chain(scope: Scope, *addresses: TargetAddress) -> TreeState | None:
 
 
 def targets_of(session: Session, addresses: set[TargetAddress]) -> dict[TargetAddress, Target]:
-    """The ids of what addresses stand for: a query for each tree that has nodes among them, and two more."""
+    """The targets at addresses: one query for each tree that has nodes among them, and two more."""
     found: dict[TargetAddress, Target] = {}
     for (tree, number), listed in _by_place(addresses).items():
         kind = KINDS[number]
@@ -107,32 +108,37 @@ def _by_place(addresses: set[TargetAddress]) -> dict[tuple[int, int], list[Targe
     return places
 
 
-_links = schema.links
-_tags = schema.tags
+def at_end(side: str, address: TargetAddress) -> ColumnElement[bool]:
+    """True for links whose end `a` or `b` is at the address."""
+    return and_(
+        *(_links.c[f"{side}_{name}"] == value for name, value in zip(address._fields, address, strict=True))
+    )
 
 
-def _values(row: Any) -> dict[str, Any]:
-    return row._asdict()
+def on_target(address: TargetAddress) -> ColumnElement[bool]:
+    """True for tags on the target."""
+    return and_(_tags.c.tree == address.tree, _tags.c.kind == address.kind, _tags.c.target == address.key)
 
 
-def _between(a: TargetAddress, b: TargetAddress) -> tuple[TargetAddress, TargetAddress]:
-    """Undirected: one order for both ways of saying it."""
-    return (a, b) if a <= b else (b, a)
+def ends_of(link: Mapping[Any, Any]) -> tuple[TargetAddress, TargetAddress]:
+    """The two ends of a link's row."""
+    one, other = (TargetAddress(*(link[f"{side}_{name}"] for name in TargetAddress._fields)) for side in "ab")
+    return one, other
 
 
 def link_between(session: Session, a: TargetAddress, b: TargetAddress) -> Any:
-    """The link's row, if the two are linked; what was taken away stays in rows of its own."""
-    return session.execute(
-        select(_links).where(
-            _links.c.a_tree == a.tree,
-            _links.c.a_kind == a.kind,
-            _links.c.a_key == a.key,
-            _links.c.b_tree == b.tree,
-            _links.c.b_kind == b.kind,
-            _links.c.b_key == b.key,
-            _links.c.removed.is_(None),
-        )
-    ).one_or_none()
+    """The row of the link between two targets, or None; removed links stay in rows of their own."""
+    same = at_end("a", a), at_end("b", b), _links.c.removed.is_(None)
+    return session.execute(select(_links).where(*same)).one_or_none()
+
+
+def fingerprint_link(scope: Scope, link: Mapping[Any, Any]) -> tuple[Target, Target]:
+    """Add the fingerprint of a link as it is now to the event; return its ends."""
+    a, b = ends_of(link)
+    targets = targets_of(scope.transaction, {a, b})
+    author = scope.transaction.agent(link["author"]).ulid
+    scope.add_fingerprint(link_fingerprint(link, (targets[a].id, targets[b].id), author))
+    return targets[a], targets[b]
 
 
 def label_digest(label: str) -> str:
@@ -140,18 +146,17 @@ def label_digest(label: str) -> str:
     return hashlib.sha256(label.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkTogether(Editing):
+class LinkTogether(Editing, verb="link"):
     """An undirected reference between any two of node, tree and document."""
 
-    verb: ClassVar[str] = "link"
     one: TargetRef
     other: TargetRef
     note: str = ""
 
     def apply(self, scope: Scope) -> Link:
         note = check_text(self.note, what="note", limit=10_000)
-        a, b = _between(locate(scope.transaction, self.one), locate(scope.transaction, self.other))
+        # Undirected: stored in one order, whichever end is named first.
+        a, b = sorted(locate(scope.transaction, end) for end in (self.one, self.other))
         if a == b:
             raise InvalidInputError("a thing cannot be linked to itself")
         chain = open_chain(scope, a, b)
@@ -162,55 +167,47 @@ class LinkTogether(Editing):
         if link_between(transaction, a, b) is not None:
             raise ConflictError("these two are linked already", hint="unlink them first to change the note")
         ulid = scope.new_ulid()
-        row = {"note": note, "author": scope.agent.key, "created_at": scope.now, "removed": None}
-        ends = dict(zip(("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"), (*a, *b), strict=True))
-        transaction.add(_links, {"ulid": ulid, **ends, **row})
-        targets = targets_of(transaction, {a, b})
-        ends_ids = (targets[a].id, targets[b].id)
-        scope.add_fingerprint(link_fingerprint({"ulid": ulid, **row}, ends_ids, scope.agent.ulid))
-        scope.record(
-            chain,
-            self.verb,
-            {"link": ulid, "ends": [targets[a].id, targets[b].id]},
-            {"unlink": ulid},
-        )
+        row = {
+            "ulid": ulid,
+            "note": note,
+            "author": scope.agent.key,
+            "created_at": scope.now,
+            "removed": None,
+        }
+        row |= zip(("a_tree", "a_kind", "a_key", "b_tree", "b_kind", "b_key"), (*a, *b), strict=True)
+        transaction.add(_links, row)
+        ends = fingerprint_link(scope, row)
+        scope.record(chain, self.verb, {"link": ulid, "ends": [end.id for end in ends]}, {"unlink": ulid})
         return Link(
             id=ulid,
-            ends=(targets[a], targets[b]),
+            ends=ends,
             note=note,
             author_id=scope.agent.ulid,
             created_at=from_microseconds(scope.now),
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unlink(Editing):
+class Unlink(Editing, verb="unlink"):
     """Take a link away."""
 
-    verb: ClassVar[str] = "unlink"
     one: TargetRef
     other: TargetRef
 
     def apply(self, scope: Scope) -> None:
-        a, b = _between(locate(scope.transaction, self.one), locate(scope.transaction, self.other))
+        a, b = sorted(locate(scope.transaction, end) for end in (self.one, self.other))
         chain = open_chain(scope, a, b)
         transaction = scope.transaction
         known = link_between(transaction, a, b)
         if known is None:
             raise NotFoundError("these two are not linked")
         transaction.execute(update(_links).where(_links.c.key == known.key).values(removed=scope.now))
-        targets = targets_of(transaction, {a, b})
-        author = transaction.agent(known.author).ulid
-        removed = {**_values(known), "removed": scope.now}
-        scope.add_fingerprint(link_fingerprint(removed, (targets[a].id, targets[b].id), author))
+        fingerprint_link(scope, {**known._asdict(), "removed": scope.now})
         scope.record(chain, self.verb, {"link": known.ulid}, {"link": known.ulid})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TagTarget(Editing):
+class TagTarget(Editing, verb="tag"):
     """Put a case-sensitive label on a node, tree or document."""
 
-    verb: ClassVar[str] = "tag"
     target: TargetRef
     label: str
 
@@ -220,7 +217,7 @@ class TagTarget(Editing):
         chain = open_chain(scope, address)
         transaction = scope.transaction
         target = targets_of(transaction, {address})[address]
-        known = transaction.execute(select(_tags).where(*_where_tag(address, label))).one_or_none()  # pyright: ignore[reportArgumentType] - column comparisons
+        known = _find_tag(transaction, address, label)
         if known is not None and known.removed is None:
             return Tag(label, target)
         if known is None:
@@ -230,18 +227,16 @@ class TagTarget(Editing):
             number = transaction.insert(_tags, row)
         else:
             number = known.key
-            row = {**_values(known), "removed": None}
+            row = {**known._asdict(), "removed": None}
             transaction.execute(update(_tags).where(_tags.c.key == number).values(removed=None))
         scope.add_fingerprint(tag_fingerprint(row, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": number}, {"untag": label_digest(label)})
         return Tag(label, target)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untag(Editing):
+class Untag(Editing, verb="untag"):
     """Take a label off."""
 
-    verb: ClassVar[str] = "untag"
     target: TargetRef
     label: str
 
@@ -250,19 +245,14 @@ class Untag(Editing):
         address = locate(scope.transaction, self.target)
         chain = open_chain(scope, address)
         transaction = scope.transaction
-        known = transaction.execute(select(_tags).where(*_where_tag(address, label))).one_or_none()  # pyright: ignore[reportArgumentType] - column comparisons
+        known = _find_tag(transaction, address, label)
         if known is None or known.removed is not None:
             raise NotFoundError(f"no tag {label!r} there", hint="tags are case-sensitive")
         transaction.execute(update(_tags).where(_tags.c.key == known.key).values(removed=scope.now))
         target = targets_of(transaction, {address})[address]
-        scope.add_fingerprint(tag_fingerprint({**_values(known), "removed": scope.now}, target.id))
+        scope.add_fingerprint(tag_fingerprint({**known._asdict(), "removed": scope.now}, target.id))
         scope.record(chain, self.verb, {"target": target.id, "tag": known.key}, {"tag": label_digest(label)})
 
 
-def _where_tag(address: TargetAddress, label: str) -> tuple[object, ...]:
-    return (
-        _tags.c.tree == address.tree,
-        _tags.c.kind == address.kind,
-        _tags.c.target == address.key,
-        _tags.c.label == label,
-    )
+def _find_tag(session: Session, address: TargetAddress, label: str) -> Any:
+    return session.execute(select(_tags).where(on_target(address), _tags.c.label == label)).one_or_none()

@@ -1,20 +1,20 @@
-"""What an operation works with: one transaction, who acts, what time it is.
+"""The scope of an operation: one transaction, the acting agent, the time.
 
-The only door to the tables for operations: opening a tree or the grove checks the
-acting user's role, and whatever is changed must be recorded as an event.
+Operations reach the tables only through it: opening a tree or the grove checks the
+acting user's role, and every change must be recorded as an event.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
 
-from weft.errors import ConflictError, NotFoundError
+from weft.errors import ConflictError, NotFoundError, UnavailableError
 from weft.ids import Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.provenance.fingerprints import Fingerprint
-from weft.runtime.operations.clock import Clock, next_moment
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.store.blobs import BlobStore
 from weft.store.leases import LeaseRow, lease_at
@@ -26,6 +26,33 @@ from weft.tree.access import MemberRole
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind
 from weft.tree.json_names import iso_moment
+
+Clock = Callable[[], int]
+"""Returns the time, in microseconds since 1970."""
+
+_TOLERANCE = 5 * 60 * 1_000_000
+"""How far a clock may lag behind the last write, as after an adjustment."""
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
+    """Now, but later than the last write.
+
+    If the clock lags a little, the next microsecond after the last write is used. A clock that
+    went back further is refused: times are hashed, and a wrong one could not be corrected.
+    """
+    now = clock()
+    if now > last:
+        return now
+    if now < last - _TOLERANCE and not accept_clock:
+        raise UnavailableError(
+            f"the clock says {iso_moment(now)}, but the last change here was written at {iso_moment(last)}",
+            hint="set the clock, or pass --accept-clock (accept_clock=True) if the earlier time was wrong",
+        )
+    return now if now < last - _TOLERANCE else last + 1
 
 
 @dataclass(slots=True)

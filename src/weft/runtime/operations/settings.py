@@ -1,8 +1,7 @@
-"""What a grove or a tree prefers."""
+"""Preferences of a grove or a tree."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 from sqlalchemy import select, update
@@ -12,9 +11,14 @@ from weft.context.settings import check_names, read_preferences
 from weft.context.tokens import Calibration, calibrate
 from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import grove_fingerprint
-from weft.runtime.operations.calibration import CALIBRATIONS, calibrations_of, samples_of
+from weft.runtime.operations.calibration import (
+    CALIBRATIONS,
+    calibrations_of,
+    check_calibration,
+    check_estimator,
+    samples_of,
+)
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.preference_checks import check_calibration, check_estimator
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.runtime.operations.trees import change_tree
 from weft.store import schema
@@ -24,12 +28,14 @@ from weft.tree.content import JsonValue
 from weft.tree.json_names import camel, snake
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefer(Editing):
+def load_settings(session: Session) -> dict[str, Any]:
+    """The grove's preferences, with those that Weft itself stores there."""
+    return orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
+
+
+class Prefer(Editing, verb="set preferences", access=MemberRole.OWNER):
     """Set some of the grove's preferences; None takes one back to its default."""
 
-    verb: ClassVar[str] = "set preferences"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     settings: Mapping[str, JsonValue]
 
     def __post_init__(self) -> None:
@@ -37,29 +43,36 @@ class Prefer(Editing):
 
     def apply(self, scope: Scope) -> None:
         scope.open_grove()
-        before = orjson.loads(scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one())
+        before = load_settings(scope.transaction)
         after = _changed(before, self.settings)
         check_calibration(self.settings, before)
-        if after == before:
-            return
-        names = sorted({*before, *after} - {name for name in before if before.get(name) == after.get(name)})
+        names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        _record_change(scope, before, after, sorted(names))
+
+
+class ChangeSettings(Editing, verb="set preferences", access=MemberRole.OWNER):
+    """Set what Weft itself stores in the grove's preferences; None removes it."""
+
+    settings: Mapping[str, JsonValue]
+
+    def apply(self, scope: Scope) -> None:
+        scope.open_grove()
+        before = load_settings(scope.transaction)
+        _record_change(scope, before, _without_none({**before, **self.settings}), sorted(self.settings))
+
+
+def _record_change(
+    scope: Scope, before: Mapping[str, Any], after: Mapping[str, Any], names: Sequence[str]
+) -> None:
+    if after != before:
         put_preferences(scope, after)
-        scope.record(
-            None,
-            "prefer-in-grove",
-            {"preferences": names},
-            {
-                "was": {name: before.get(name) for name in names},
-                "is": {name: after.get(name) for name in names},
-            },
-        )
+        was, now = ({name: each.get(name) for name in names} for each in (before, after))
+        scope.record(None, "prefer-in-grove", {"preferences": names}, {"was": was, "is": now})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferInTree(Editing):
+class PreferInTree(Editing, verb="set preferences"):
     """Set some of a tree's preferences, which override the grove's; None leaves it to the grove again."""
 
-    verb: ClassVar[str] = "set preferences"
     tree: str
     settings: Mapping[str, JsonValue]
 
@@ -69,19 +82,16 @@ class PreferInTree(Editing):
     def apply(self, scope: Scope) -> None:
         tree = scope.open_tree(self.tree)
         trees = schema.trees
-        grove = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
-        check_calibration(self.settings, orjson.loads(grove))
-        kept = scope.transaction.execute(
-            select(trees.c.preferences).where(trees.c.key == tree.key)
-        ).scalar_one()
-        change_tree(scope, tree, {"preferences": dump_json(_changed(orjson.loads(kept), self.settings))})
+        check_calibration(self.settings, load_settings(scope.transaction))
+        own = select(trees.c.preferences).where(trees.c.key == tree.key)
+        before = orjson.loads(scope.transaction.execute(own).scalar_one())
+        change_tree(scope, tree, {"preferences": dump_json(_changed(before, self.settings))})
 
 
 def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
-    """Write the grove's preferences, all of them, and vouch for them."""
+    """Write the grove's preferences, all of them, and add their fingerprint."""
     transaction = scope.transaction
-    text = dump_json(dict(preferences))
-    transaction.execute(update(schema.grove).values(preferences=text))
+    transaction.execute(update(schema.grove).values(preferences=dump_json(dict(preferences))))
     grove = transaction.execute(select(schema.grove)).mappings().one()
     scope.add_fingerprint(grove_fingerprint(grove, transaction.agent(grove["owner"]).ulid))
 
@@ -89,21 +99,22 @@ def put_preferences(scope: Scope, preferences: Mapping[str, Any]) -> None:
 def _changed(before: Mapping[str, Any], settings: Mapping[str, JsonValue]) -> dict[str, Any]:
     given = {camel(snake(name)): value for name, value in settings.items()}
     check_names(given)
-    wanted = {name: value for name, value in given.items() if value is not None}
+    wanted = _without_none(given)
     read_preferences(wanted)
     read_layer_settings(wanted)
-    return {name: value for name, value in {**before, **given}.items() if value is not None}
+    return _without_none({**before, **given})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrate(Editing):
-    """Freeze what the recorded calls of a model teach as its next version; None while they are too few.
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
-    Earlier versions stay, so that requests made with them can be made again.
+
+class Calibrate(Editing, verb="calibrate", access=MemberRole.OWNER):
+    """Store the calibration that the recorded calls of a model give as its next version.
+
+    Returns None while there are too few calls. Earlier versions stay: requests made with them can be repeated.
     """
 
-    verb: ClassVar[str] = "calibrate"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     model: str
     """`provider:model`."""
 
@@ -112,49 +123,14 @@ class Calibrate(Editing):
         if not (provider and colon and name):
             raise InvalidInputError(f"{self.model!r} is no model", hint="name it as provider:model")
         scope.open_grove()
-        transaction = scope.transaction
-        kept = transaction.execute(select(schema.grove.c.preferences)).scalar_one()
-        preferences = orjson.loads(kept)
+        preferences = load_settings(scope.transaction)
         known = calibrations_of(preferences, self.model)
-        found = calibrate(
-            self.model, samples_of(transaction, preferences, self.model), version=len(known) + 1
-        )
-        if found is None or (known and known[-1].thousandths == found.thousandths):
+        samples = samples_of(scope.transaction, preferences, self.model)
+        new = calibrate(self.model, samples, version=len(known) + 1)
+        if new is None or (known and known[-1].thousandths == new.thousandths):
             return known[-1] if known else None
-        versions = [{"thousandths": each.thousandths, "samples": each.samples} for each in (*known, found)]
-        every = {**preferences.get(CALIBRATIONS, {}), self.model: versions}
-        put_preferences(scope, {**preferences, CALIBRATIONS: every})
-        scope.record(None, "prefer", {"calibrated": self.model, "version": found.version}, {})
-        return found
-
-
-def load_settings(session: Session) -> dict[str, Any]:
-    """Everything that the grove's preferences hold, ours too."""
-    return orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSettings(Editing):
-    """Set what the grove keeps under these names; None takes it back."""
-
-    verb: ClassVar[str] = "set preferences"
-    access: ClassVar[MemberRole] = MemberRole.OWNER
-    settings: Mapping[str, JsonValue]
-
-    def apply(self, scope: Scope) -> None:
-        scope.open_grove()
-        before = load_settings(scope.transaction)
-        after = {name: value for name, value in {**before, **self.settings}.items() if value is not None}
-        if after == before:
-            return
-        put_preferences(scope, after)
-        names = sorted(self.settings)
-        scope.record(
-            None,
-            "prefer-in-grove",
-            {"preferences": names},
-            {
-                "was": {name: before.get(name) for name in names},
-                "is": {name: after.get(name) for name in names},
-            },
-        )
+        versions = [{"thousandths": each.thousandths, "samples": each.samples} for each in (*known, new)]
+        calibrations = {**preferences.get(CALIBRATIONS, {}), self.model: versions}
+        put_preferences(scope, {**preferences, CALIBRATIONS: calibrations})
+        scope.record(None, "prefer", {"calibrated": self.model, "version": new.version}, {})
+        return new

@@ -1,16 +1,14 @@
 """Trees as wholes: plant, describe, archive, delete."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import delete, or_, update
 
 from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import tree_fingerprints
 from weft.runtime.operations.cursors import move_cursor
-from weft.runtime.operations.deletion import announce_deletion
-from weft.runtime.operations.executor import Destroying, Editing
+from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
 from weft.runtime.operations.node_values import TREE_ROWS, tree_value
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.projects import open_project
@@ -18,7 +16,6 @@ from weft.runtime.operations.scope import Scope, digest_of, dump_json
 from weft.store import schema
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
-from weft.tree.access import MemberRole
 from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
 from weft.tree.tree import Mode, Tree, title_from
 
@@ -35,16 +32,14 @@ def _check_title(title: str) -> str:
 
 def _check_preferences(given: Mapping[str, JsonValue] | None) -> None:
     if given:
-        from weft.runtime.operations.preference_checks import check_preferences  # noqa: PLC0415 - the engine
+        from weft.runtime.operations.calibration import check_preferences  # noqa: PLC0415 - the engine
 
         check_preferences(given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plant(Editing):
+class Plant(Editing, verb="plant"):
     """A new tree with its root, which may be empty. The mode is fixed from here on."""
 
-    verb: ClassVar[str] = "plant"
     title: str | None = None
     mode: Mode = Mode.DIALOGUE
     content: str | Content = ""
@@ -101,11 +96,9 @@ class Plant(Editing):
         return tree_value(transaction.execute(TREE_ROWS.where(_trees.c.key == key)).one())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Describe(Editing):
+class Describe(Editing, verb="describe"):
     """Change what is said about a tree; what is not given stays."""
 
-    verb: ClassVar[str] = "describe"
     tree: str
     title: str | None = None
     description: str | None = None
@@ -154,11 +147,9 @@ def change_tree(scope: Scope, tree: TreeState, changes: Mapping[str, Any]) -> Tr
     return tree_value(transaction.execute(chosen).one())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive(Editing):
+class Archive(Editing, verb="archive"):
     """Put a tree away; nothing is lost."""
 
-    verb: ClassVar[str] = "archive"
     tree: str
 
     def apply(self, scope: Scope) -> None:
@@ -168,11 +159,9 @@ class Archive(Editing):
             scope.record(tree, self.verb, {"tree": tree.ulid}, {"unarchive": tree.ulid})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unarchive(Editing):
+class Unarchive(Editing, verb="unarchive"):
     """Take a tree out again."""
 
-    verb: ClassVar[str] = "unarchive"
     tree: str
 
     def apply(self, scope: Scope) -> None:
@@ -188,8 +177,7 @@ def set_archived(scope: Scope, tree: TreeState, moment: int | None) -> None:
     tree.archived_at = moment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTree(Destroying):
+class DeleteTree(Destroying, verb="delete"):
     """Destroy a tree and all that belongs to it, for good. Returns how many nodes went.
 
     Images and recordings that no other tree points to go too.
@@ -197,9 +185,6 @@ class DeleteTree(Destroying):
     `confirm` must be the tree's id: whoever asks has looked it up.
     """
 
-    verb: ClassVar[str] = "delete"
-    permission: ClassVar = Editing.permission
-    access: ClassVar[MemberRole] = MemberRole.OWNER
     tree: str
     confirm: str
 

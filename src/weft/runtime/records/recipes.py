@@ -22,8 +22,8 @@ from weft.runtime.contexts.assembler import Contexts, options_from
 from weft.runtime.contexts.collapsed_path import TreeGroups
 from weft.runtime.contexts.layers import Layers
 from weft.runtime.contexts.options import LayerWishes, layer_options_from
-from weft.runtime.operations.collapsed_groups import StoredGroups
 from weft.runtime.operations.executor import Caller
+from weft.runtime.records.group_index import StoredGroups
 from weft.runtime.records.streams import require_records
 from weft.runtime.views.reader import Reader
 from weft.store.base import Snapshot

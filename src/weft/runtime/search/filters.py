@@ -1,11 +1,11 @@
-"""What a search is narrowed to: read from what was asked, and put as conditions on what is shown."""
+"""Search filters: what was asked, checked, and as conditions on the rows that are shown."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, false, or_, select
+from sqlalchemy import ColumnElement, Table, and_, false, or_, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import (
@@ -41,7 +41,7 @@ TAGGED, NOTED = _nodes.alias("tagged"), _documents.alias("noted")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked for, and what it is narrowed to."""
+    """The words to search for, and the filters."""
 
     query: str
     tree: str | None = None
@@ -59,34 +59,33 @@ class Search:
     offset: int = 0
 
 
-class Narrowing(NamedTuple):
-    """The filters, read."""
+class SearchFilters(NamedTuple):
+    """The filters of a search, checked."""
 
+    asked: Search
     kinds: frozenset[HitKind]
-    named_kinds: bool
     author_type: AgentType | None
     mode: Mode | None
     after: int | None
     before: int | None
 
     @classmethod
-    def of(cls, asked: Search) -> "Narrowing":
-        named = asked.kinds is not None
+    def of(cls, asked: Search) -> "SearchFilters":
         given = {asked.kinds} if isinstance(asked.kinds, str) else (asked.kinds or ())
         kinds = frozenset(_choice(HitKind, kind, "a kind of thing") for kind in given)
-        author_type = asked.author_type
-        mode = asked.mode
         return cls(
+            asked,
             kinds or frozenset(HitKind),
-            named,
-            None if author_type is None else _choice(AgentType, author_type, "a kind of author"),
-            None if mode is None else _choice(Mode, mode, "a mode"),
+            _choice(AgentType, asked.author_type, "a kind of author"),
+            _choice(Mode, asked.mode, "a mode"),
             _moment(asked.after, "after"),
             _moment(asked.before, "before"),
         )
 
 
-def _choice(kind: Any, value: str, what: str) -> Any:
+def _choice(kind: Any, value: str | None, what: str) -> Any:
+    if value is None:
+        return None
     try:
         return kind(value)
     except ValueError:
@@ -109,58 +108,43 @@ def _moment(value: Moment | None, what: str) -> int | None:
     return to_microseconds(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
 
 
-class Allowed(NamedTuple):
+class Conditions(NamedTuple):
+    """Where to search, and what a result must fulfil to be shown."""
+
+    reach: Reach
+    tests: Mapping[int, ColumnElement[bool]]
+    """By kind; kinds that cannot be meant are left out."""
     trees: set[int] | None
-    """None: all."""
-    documents: bool
+    """The trees that may be read; None: all."""
+    selective: bool
+    """True if most of what has the words may still be left out."""
 
 
-def require_right(session: Session, actor: Actor, narrowing: Narrowing) -> Allowed:
-    """Searching is looking: nothing is found that the agent may not read."""
+def conditions_of(session: Session, actor: Actor, filters: SearchFilters) -> Conditions:
+    """The filters as conditions; nothing is found that the agent may not read."""
+    asked = filters.asked
     require_permission(session, actor, Permission.LOOM_AWARE, "search")
     trees = trees_allowed(session, actor)
     if trees == set():
         require_access(session, actor, MemberRole.READER)
-    if narrowing.kinds == frozenset((HitKind.DOCUMENT,)):
+    if filters.kinds == frozenset((HitKind.DOCUMENT,)):
         require_permission(session, actor, Permission.DOC_READ, "search documents")
         require_access(session, actor, MemberRole.READER)
-    may_read = Permission.DOC_READ in permissions_of(session, actor)
-    return Allowed(trees, may_read and trees is None)
-
-
-class Conditions(NamedTuple):
-    """Where to look, and what a thing must be like to be shown."""
-
-    reach: Reach
-    tests: Mapping[int, ColumnElement[bool]]
-    """Kind → its condition; kinds that cannot be meant are not there."""
-    trees: set[int] | None
-    selective: bool
-    """Whether most of what has the words may still be left out."""
-
-    @classmethod
-    def of(
-        cls, session: Session, actor: Actor, asked: Search, narrowing: Narrowing, allowed: Allowed
-    ) -> "Conditions":
-        reach, trees = Reach(), allowed.trees
-        if asked.tree is not None:
-            tree = find_tree(session, asked.tree)
-            require_access(session, actor, MemberRole.READER, tree)
-            reach, trees = reach_of_tree(tree), None
-        tester = _Tester(session, asked, narrowing, _authors(session, asked), allowed)
-        tests = {NUMBERS[kind]: tester.test(kind) for kind in HitKind if tester.is_meant(kind)}
-        selective = (
-            trees is not None
-            or asked.bookmarked
-            or narrowing.named_kinds
-            or tester.by_author
-            or any(value is not None for value in (narrowing.mode, narrowing.after, narrowing.before))
-        )
-        return cls(reach, tests, trees, selective)
+    documents = trees is None and Permission.DOC_READ in permissions_of(session, actor)
+    reach = Reach()
+    if asked.tree is not None:
+        tree = find_tree(session, asked.tree)
+        require_access(session, actor, MemberRole.READER, tree)
+        reach, trees = reach_of_tree(tree), None
+    tester = _Tester(session, filters, _authors(session, asked), documents)
+    tests = {NUMBERS[kind]: tester.test(kind) for kind in HitKind if tester.is_meant(kind)}
+    limits = (trees, asked.kinds, filters.mode, filters.after, filters.before)
+    selective = asked.bookmarked or tester.by_author or any(limit is not None for limit in limits)
+    return Conditions(reach, tests, trees, selective)
 
 
 def _authors(session: Session, asked: Search) -> list[int] | None:
-    """Keys of the agents that are meant; None: anybody."""
+    """Keys of the agents that are meant; None: all."""
     if asked.author is None and asked.model is None:
         return None
     named = None if asked.author is None else find_agent(session, asked.author)
@@ -170,32 +154,32 @@ def _authors(session: Session, asked: Search) -> list[int] | None:
     models = session.execute(select(agents.c.key, agents.c.model_ref).where(agents.c.model_ref.is_not(None)))
     keys = [row.key for row in models if _is_model(row.model_ref, asked.model)]
     if not keys:
-        raise NotFoundError(f"no agent speaks for model {asked.model[:60]!r}", hint="list the agents to see")
+        raise NotFoundError(f"no agent has the model {asked.model[:60]!r}", hint="list the agents to see")
     return [key for key in keys if named in {None, key}]
 
 
 def _is_model(known: str, wanted: str) -> bool:
-    """By its whole name, or without the provider's."""
+    """By its whole name, or without its provider."""
     return wanted.strip().lower() in {known.lower(), known.lower().partition(":")[2]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Tester:
-    """Puts what was asked as a condition on each kind of thing."""
+class _Tester(NamedTuple):
+    """Makes the condition for each kind of result."""
 
     session: Session
-    asked: Search
-    narrowing: Narrowing
+    filters: SearchFilters
     authors: list[int] | None
-    allowed: Allowed
+    documents: bool
+    """True if documents may be read."""
 
     @property
     def by_author(self) -> bool:
-        return self.authors is not None or self.narrowing.author_type is not None
+        return self.authors is not None or self.filters.author_type is not None
 
     def is_meant(self, kind: HitKind) -> bool:
         """Only nodes have bookmarks; titles and tags have no author; documents are in no tree."""
-        if kind not in self.narrowing.kinds or (self.asked.bookmarked and kind is not HitKind.NODE):
+        asked = self.filters.asked
+        if kind not in self.filters.kinds or (asked.bookmarked and kind is not HitKind.NODE):
             return False
         match kind:
             case HitKind.NODE:
@@ -203,59 +187,57 @@ class _Tester:
             case HitKind.TREE | HitKind.TAG:
                 return not self.by_author
             case HitKind.DOCUMENT:
-                inside = self.asked.tree is not None or self.narrowing.mode is not None
-                return self.allowed.documents and not inside
+                return self.documents and asked.tree is None and self.filters.mode is None
 
     def test(self, kind: HitKind) -> ColumnElement[bool]:
         match kind:
             case HitKind.NODE:
-                moment, tests = _nodes.c.created_at, self._node()
+                table, tests = _nodes, self._node()
             case HitKind.TREE:
-                moment, tests = _trees.c.created_at, list[ColumnElement[bool]]((_trees.c.key.is_not(None),))
+                table, tests = _trees, list[ColumnElement[bool]]((_trees.c.key.is_not(None),))
             case HitKind.DOCUMENT:
-                moment, tests = _revisions.c.created_at, self._document()
+                table, tests = _revisions, self._document()
             case HitKind.TAG:
-                moment, tests = _tags.c.created_at, self._tag()
-        after, before, mode = self.narrowing.after, self.narrowing.before, self.narrowing.mode
-        if not self.asked.everything:
+                table, tests = _tags, self._tag()
+        _, _, _, mode, after, before = self.filters
+        if not self.filters.asked.everything:
             tests.append(_trees.c.archived_at.is_(None))
         if mode is not None:
             tests.append(_trees.c.mode == MODES.index(mode))
         if after is not None:
-            tests.append(moment >= after)
+            tests.append(table.c.created_at >= after)
         if before is not None:
-            tests.append(moment < before)
+            tests.append(table.c.created_at < before)
         return and_(*tests)
 
     def _node(self) -> list[ColumnElement[bool]]:
-        tests: list[ColumnElement[bool]] = [_nodes.c.key.is_not(None)]
-        if not self.asked.everything:
+        tests = [_nodes.c.key.is_not(None), *self._written_by(_nodes)]
+        if not self.filters.asked.everything:
             tests.append(_is_seen(_nodes))
-        if self.authors is not None:
-            tests.append(self.session.dialect.among(_nodes.c.author, self.authors))
-        if self.narrowing.author_type is not None:
-            tests.append(_nodes.c.author_type == AGENT_TYPES.index(self.narrowing.author_type))
-        if self.asked.bookmarked:
+        if self.filters.author_type is not None:
+            tests.append(_nodes.c.author_type == AGENT_TYPES.index(self.filters.author_type))
+        if self.filters.asked.bookmarked:
             tests.append(_nodes.c.flags.bitwise_and(Flag.BOOKMARKED) != 0)
         return tests
 
     def _document(self) -> list[ColumnElement[bool]]:
-        tests: list[ColumnElement[bool]] = [_documents.c.key.is_not(None)]
-        if not self.asked.everything:
+        tests = [_documents.c.key.is_not(None), *self._written_by(_revisions)]
+        if not self.filters.asked.everything:
             tests.append(_documents.c.archived_at.is_(None))
-        if self.authors is not None:
-            tests.append(self.session.dialect.among(_revisions.c.author, self.authors))
-        if self.narrowing.author_type is not None:
+        if self.filters.author_type is not None:
             agents = schema.agents
-            of_type = agents.c.type == AGENT_TYPES.index(self.narrowing.author_type)
+            of_type = agents.c.type == AGENT_TYPES.index(self.filters.author_type)
             tests.append(_revisions.c.author.in_(select(agents.c.key).where(of_type)))
         return tests
 
+    def _written_by(self, table: Table) -> list[ColumnElement[bool]]:
+        return [] if self.authors is None else [self.session.dialect.among(table.c.author, self.authors)]
+
     def _tag(self) -> list[ColumnElement[bool]]:
-        """A tag is found where what it is on would be."""
+        """A tag is shown where its target would be."""
         node, tree, document = (_tags.c.kind == KINDS.index(kind) for kind in KINDS)
-        noted = document if self.allowed.documents else false()
-        if not self.asked.everything:
+        noted = document if self.documents else false()
+        if not self.filters.asked.everything:
             node, noted = and_(node, _is_seen(TAGGED)), and_(noted, NOTED.c.archived_at.is_(None))
         return [_tags.c.key.is_not(None), _tags.c.removed.is_(None), or_(node, tree, noted)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Select, and_, func, select, update
 
 from weft.errors import StorageError, WeftError
-from weft.runtime.operations.clock import Clock, system_clock
+from weft.runtime.operations.scope import Clock, system_clock
 from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import HealthCheck, HealthLevel, Store, good, note, wrong

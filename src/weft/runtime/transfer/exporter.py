@@ -16,7 +16,7 @@ from sqlalchemy import Column, ColumnElement, Select, Table, and_, func, select
 from weft.errors import NotFoundError, StorageError
 from weft.interop.weft_json import Record
 from weft.runtime.operations.node_values import load_content
-from weft.runtime.operations.references import TargetAddress, targets_of
+from weft.runtime.operations.references import TargetAddress, ends_of, targets_of
 from weft.runtime.transfer.checked_fields import RecordReference, RecordSpec, Row, Write
 from weft.runtime.transfer.record_specs import (
     AGENT,
@@ -301,13 +301,7 @@ class Exporter:
         left_out = 0
         rows = self._spec_rows(LINK)
         while batch := list(islice(rows, _BATCH)):
-            ends = [
-                (
-                    TargetAddress(row["a_tree"], row["a_kind"], row["a_key"]),
-                    TargetAddress(row["b_tree"], row["b_kind"], row["b_key"]),
-                )
-                for row in batch
-            ]
+            ends = [ends_of(row) for row in batch]
             targets = self._targets(end for pair in ends for end in pair)
             for row, pair in zip(batch, ends, strict=True):
                 if all(end in targets for end in pair):

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, ClassVar, cast
+from typing import BinaryIO, cast
 
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonWriter
@@ -131,11 +131,9 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportFile(Editing):
+class ImportFile(Editing, verb="import"):
     """Import everything in a file, or nothing. Its chains continue here."""
 
-    verb: ClassVar[str] = "import"
     path: Path
     progress: Progress = field(default=silent, compare=False)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import NoteReference, resolve_notes
@@ -172,11 +171,9 @@ class _NoteFinder:
         return read.items
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportChat(Editing):
+class ImportChat(Editing, verb="import a chat"):
     """Plant a tree with a chat's messages, in one transaction."""
 
-    verb: ClassVar[str] = "import a chat"
     title: str
     messages: Sequence[ChatMessage]
     items: Sequence[Sequence[Item]]

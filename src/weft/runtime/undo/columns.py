@@ -9,7 +9,15 @@ from sqlalchemy import Column, Table, delete, select, update
 from weft.runtime.operations.agent_memory import mark
 from weft.runtime.operations.attachments import open_turn
 from weft.runtime.operations.collapsed_ranges import group_fields
-from weft.runtime.operations.references import KINDS, TargetAddress, label_digest, link_between
+from weft.runtime.operations.grove_rows import noun_of
+from weft.runtime.operations.references import (
+    KINDS,
+    TargetAddress,
+    ends_of,
+    label_digest,
+    link_between,
+    on_target,
+)
 from weft.runtime.undo.step import EventFields, Reversal, Step, node_named, refuse, visible_node
 from weft.store import schema
 from weft.store.lookup import find_document
@@ -115,10 +123,6 @@ def named(step: Step, table: Table, ulid: str) -> Any:
     return row
 
 
-def noun_of(table: Table) -> str:
-    return table.name.removesuffix("s")
-
-
 def _node(step: Step) -> NodeRow:
     return visible_node(step, step.payload["node"])
 
@@ -199,7 +203,7 @@ def find_link(step: Step) -> Any:
 
 
 def _require_both_ends(step: Step, row: Any) -> None:
-    ends = TargetAddress(row.a_tree, row.a_kind, row.a_key), TargetAddress(row.b_tree, row.b_kind, row.b_key)
+    ends = ends_of(row._asdict())
     for end in ends:
         _require_shown(step, end)
     again = link_between(step.scope.transaction, *ends)
@@ -222,11 +226,7 @@ _LINK = presence(
 def find_tag(step: Step) -> Any:
     address = _tagged(step)
     _require_shown(step, address)
-    rows = step.scope.transaction.execute(
-        select(_tags).where(
-            _tags.c.tree == address.tree, _tags.c.kind == address.kind, _tags.c.target == address.key
-        )
-    ).all()
+    rows = step.scope.transaction.execute(select(_tags).where(on_target(address))).all()
     digest = step.inverse["untag" if step.kind is EventKind.TAG else "tag"]
     row = next((row for row in rows if label_digest(row.label) == digest), None)
     if row is None:

@@ -7,7 +7,7 @@ from sqlalchemy import and_, or_, select
 
 from weft.runtime.operations.metadata import lives
 from weft.runtime.operations.node_values import sources_of
-from weft.runtime.operations.references import KINDS
+from weft.runtime.operations.references import KINDS, TargetAddress, at_end, on_target
 from weft.runtime.operations.scope import digest_of
 from weft.runtime.undo.step import Step, event_at, refuse
 from weft.store import schema
@@ -106,17 +106,16 @@ def _item(row: Any) -> tuple[object, ...]:
 
 def require_no_references(step: Step, kind: TargetKind, tree: int, key: int, name: str) -> None:
     """Refuse if it has a link or a tag, recorded anywhere in the grove."""
-    links, tags, number = schema.links, schema.tags, KINDS.index(kind)
-    one = and_(links.c.a_tree == tree, links.c.a_kind == number, links.c.a_key == key)
-    other = and_(links.c.b_tree == tree, links.c.b_kind == number, links.c.b_key == key)
-    transaction = step.scope.transaction
+    links, tags, transaction = schema.links, schema.tags, step.scope.transaction
+    address = TargetAddress(tree, KINDS.index(kind), key)
+    either = or_(at_end("a", address), at_end("b", address))
     link = transaction.execute(
-        select(links.c.author).where(or_(one, other), links.c.removed.is_(None)).limit(1)
+        select(links.c.author).where(either, links.c.removed.is_(None)).limit(1)
     ).first()
     if link is not None:
         refuse(step, f"{name} was linked", agent=link.author)
-    on_it = tags.c.tree == tree, tags.c.kind == number, tags.c.target == key
-    tag = transaction.execute(select(tags.c.label).where(*on_it, tags.c.removed.is_(None)).limit(1)).first()
+    live = select(tags.c.label).where(on_target(address), tags.c.removed.is_(None)).limit(1)
+    tag = transaction.execute(live).first()
     if tag is not None:
         refuse(step, f"{name} was tagged {tag.label!r}")
 

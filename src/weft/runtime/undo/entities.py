@@ -4,18 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
 from sqlalchemy import Table, or_, select, update
 
-from weft.runtime.operations.agents import agent_digest, require_free_name, require_person
-from weft.runtime.operations.documents import require_free_title
-from weft.runtime.operations.projects import require_free_name as require_free_project
-from weft.runtime.operations.records import hide_records
-from weft.runtime.operations.scope import Scope, digest_of
-from weft.runtime.operations.settings import put_preferences
+from weft.runtime.operations.agents import agent_digest, require_person
+from weft.runtime.operations.grove_rows import name_of, noun_of, require_free_name
+from weft.runtime.operations.scope import digest_of
+from weft.runtime.operations.settings import load_settings, put_preferences
 from weft.runtime.operations.trees import set_archived
-from weft.runtime.operations.vaults import require_free_vault
-from weft.runtime.undo.columns import ColumnSwap, Conflict, named, noun_of, presence, put
+from weft.runtime.undo.columns import ColumnSwap, Conflict, named, presence, put
 from weft.runtime.undo.conflicts import require_no_references
 from weft.runtime.undo.step import EventFields, Reversal, Step, refuse, tops_now
 from weft.store import schema
@@ -30,22 +26,11 @@ from weft.tree.reference import TargetKind
 _trees, _agents, _documents, _projects = schema.trees, schema.agents, schema.documents, schema.projects
 
 
-def _name(row: Any) -> str:
-    return row.title if hasattr(row, "title") else row.name
-
-
-_FREE_NAMES: Mapping[Table, Callable[[Scope, str], None]] = {
-    _agents: require_free_name,
-    _documents: require_free_title,
-    _projects: require_free_project,
-}
-
-
 def _require_free(step: Step, table: Table, row: Any, name: str) -> None:
     """Refuse a name that another row has taken since. Archived projects keep their names."""
     is_back = row.hidden is not None or (row.archived_at is not None and table is not _projects)
-    if is_back or _name(row).lower() != name.lower():
-        _FREE_NAMES[table](step.scope, name)
+    if is_back or name_of(table, row).lower() != name.lower():
+        require_free_name(step.scope, table, name)
 
 
 def _archived_by_event(step: Step) -> int | None:
@@ -74,7 +59,7 @@ def _archive_of(table: Table) -> ColumnSwap[int | None]:
 
     def write(step: Step, row: Any, moment: int | None) -> None:
         if moment is None:
-            _require_free(step, table, row, _name(row))
+            _require_free(step, table, row, name_of(table, row))
         put(step, table, row, archived_at=moment)
 
     return ColumnSwap[int | None](
@@ -84,7 +69,7 @@ def _archive_of(table: Table) -> ColumnSwap[int | None]:
         conflict=lambda _, row, present: (
             None
             if row.archived_at == present
-            else Conflict(f"{_name(row)!r} was archived or unarchived", row.ulid)
+            else Conflict(f"{name_of(table, row)!r} was archived or unarchived", row.ulid)
         ),
         write=write,
     )
@@ -95,7 +80,7 @@ def _new(table: Table, conflict: Callable[[Step, Any], Conflict | None]) -> Colu
 
     def write(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
         if wanted:
-            _require_free(step, table, row, _name(row))
+            _require_free(step, table, row, name_of(table, row))
             put(step, table, row, hidden=None, archived_at=None)
         else:
             put(step, table, row, hidden=step.ordinal, archived_at=step.scope.now)
@@ -109,15 +94,15 @@ def _new(table: Table, conflict: Callable[[Step, Any], Conflict | None]) -> Colu
     )
 
 
-def _archived(row: Any) -> Conflict | None:
-    return None if row.archived_at is None else Conflict(f"{_name(row)!r} was archived", row.ulid)
+def _archived(name: str, row: Any) -> Conflict | None:
+    return None if row.archived_at is None else Conflict(f"{name!r} was archived", row.ulid)
 
 
 def _document_use(step: Step, row: Any) -> Conflict | None:
     if row.revision != 1:
         return Conflict(f"{row.title!r} was saved again", agent=_reviser(step, schema.revisions, row))
     if row.archived_at is not None:
-        return _archived(row)
+        return _archived(row.title, row)
     require_no_references(step, TargetKind.DOCUMENT, GROVE, row.key, repr(row.title))
     return None
 
@@ -126,7 +111,7 @@ def _project_use(step: Step, row: Any) -> Conflict | None:
     if row.revision != 1:
         return Conflict(f"{row.name!r} was changed", agent=_reviser(step, schema.project_revisions, row))
     if row.archived_at is not None:
-        return _archived(row)
+        return _archived(row.name, row)
     member = select(_trees.c.title).where(_trees.c.project == row.key).limit(1)
     title = step.scope.transaction.execute(member).scalar()
     return None if title is None else Conflict(f"{title!r} belongs to {row.name!r}")
@@ -154,7 +139,7 @@ def _tree_use(step: Step, row: Any) -> Conflict | None:
     """Only its planting may have happened in the tree, and nothing refers into it."""
     transaction, links, tags = step.scope.transaction, schema.links, schema.tags
     if row.archived_at is not None:
-        return _archived(row)
+        return _archived(row.title, row)
     everyone = select(schema.events.c.agent).where(schema.events.c.tree == row.key).distinct()
     for agent in list(transaction.execute(everyone).scalars()):
         if tops_now(transaction, row.key, agent).undo not in {None, 1}:
@@ -220,14 +205,14 @@ def _revision_of(table: Table, revisions: Table, texts: tuple[str, ...]) -> Colu
 
     def conflict(step: Step, row: Any, present: int) -> Conflict | None:
         if row.revision != present:
-            words = f"revision {row.revision} of {_name(row)!r} was saved"
+            words = f"revision {row.revision} of {name_of(table, row)!r} was saved"
             return Conflict(words, agent=_reviser(step, revisions, row))
-        return _archived(row)
+        return _archived(name_of(table, row), row)
 
     def write(step: Step, row: Any, wanted: int) -> None:
         transaction, own = step.scope.transaction, revisions.c[noun] == row.key
         revision = transaction.execute(select(revisions).where(own, revisions.c.revision == wanted)).one()
-        _require_free(step, table, row, _name(revision))
+        _require_free(step, table, row, name_of(table, revision))
         values: dict[str, Any] = {text: getattr(revision, text) for text in texts}
         if "updated_at" in table.c:
             values["updated_at"] = revision.created_at
@@ -285,10 +270,6 @@ class _FieldReversal(Reversal):
         put(step, self.table, row, **values)
 
 
-def _preferences(step: Step) -> dict[str, Any]:
-    return orjson.loads(step.scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one())
-
-
 def _put_preferences(step: Step, now: dict[str, Any], wanted: dict[str, Any]) -> None:
     merged = {**now, **wanted}
     put_preferences(step.scope, {name: value for name, value in merged.items() if value is not None})
@@ -296,7 +277,7 @@ def _put_preferences(step: Step, now: dict[str, Any], wanted: dict[str, Any]) ->
 
 _PREFERENCES = ColumnSwap[dict[str, Any]](
     access=MemberRole.OWNER,
-    find=_preferences,
+    find=lambda step: load_settings(step.scope.transaction),
     before=lambda step: step.inverse["was"],
     after=lambda step: step.inverse["is"],
     conflict=lambda _, now, present: next(
@@ -314,7 +295,7 @@ _VAULT = presence(
     gone="{row.name!r} was unmounted",
     back="{row.name!r} was mounted",
     names="vault",
-    check=lambda step, row: require_free_vault(step.scope, row.name),
+    check=lambda step, row: require_free_name(step.scope, schema.vaults, row.name),
 )
 
 
@@ -326,12 +307,18 @@ def _records(step: Step) -> list[Any]:
     return rows
 
 
+def _hide_records(step: Step, rows: list[Any], wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
+    transaction, records = step.scope.transaction, schema.records
+    keys = transaction.dialect.among(records.c.key, [row.key for row in rows])
+    transaction.execute(update(records).where(keys).values(hidden=None if wanted else step.ordinal))
+
+
 _RECORDS = ColumnSwap[bool](
     find=_records,
     before=lambda _: False,
     after=lambda _: True,
     conflict=lambda step, rows, present: None,  # noqa: ARG005 - nothing can have changed
-    write=lambda step, rows, wanted: hide_records(step.scope, rows, None if wanted else step.ordinal),
+    write=_hide_records,
 )
 
 

@@ -3,22 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from weft.provenance.fingerprints import (
-    DOCUMENT,
-    PROJECT,
     Fingerprint,
-    agent_fingerprint,
     group_fingerprint,
-    link_fingerprint,
     record_fingerprint,
     tag_fingerprint,
     tree_fingerprints,
 )
-from weft.runtime.operations.references import TargetAddress, targets_of
-from weft.runtime.operations.revisions import note_revised
-from weft.runtime.operations.vaults import note_vault
+from weft.runtime.operations.grove_rows import fingerprint_row, noun_of
+from weft.runtime.operations.references import fingerprint_link
 from weft.runtime.undo.columns import NODE_REVERSALS, find_link, find_tag
 from weft.runtime.undo.entities import ENTITY_REVERSALS
 from weft.runtime.undo.nodes import CREATION_REVERSALS
@@ -30,6 +25,12 @@ from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Subject
 
 _Fields = dict[str, JsonValue]
+_GROVE_ROWS: Mapping[Subject, Table] = {
+    Subject.AGENT: schema.agents,
+    Subject.DOCUMENT: schema.documents,
+    Subject.PROJECT: schema.projects,
+    Subject.VAULT: schema.vaults,
+}
 
 _REVERSALS = {**CREATION_REVERSALS, **NODE_REVERSALS, **ENTITY_REVERSALS}
 """By kind, or by subject for all kinds that have no reversal of their own."""
@@ -80,18 +81,6 @@ def _item(step: Step) -> _Fields:
     return {"item": item}
 
 
-def _add_link_fingerprint(step: Step) -> None:
-    transaction = step.scope.transaction
-    row = find_link(step)
-    one, other = (
-        TargetAddress(row.a_tree, row.a_kind, row.a_key),
-        TargetAddress(row.b_tree, row.b_kind, row.b_key),
-    )
-    targets = targets_of(transaction, {one, other})
-    author = transaction.agent(row.author).ulid
-    step.scope.add_fingerprint(link_fingerprint(row._asdict(), (targets[one].id, targets[other].id), author))
-
-
 def _add_tag_fingerprint(step: Step) -> None:
     step.scope.add_fingerprint(tag_fingerprint(find_tag(step)._asdict(), step.payload["target"]))
 
@@ -111,13 +100,9 @@ def _add_record_fingerprints(step: Step) -> None:
     step.scope.add_fingerprint(*(record_fingerprint(row._asdict()) for row in rows))
 
 
-def _add_agent_fingerprint(step: Step) -> None:
-    step.scope.add_fingerprint(agent_fingerprint(_row(step, schema.agents, step.payload["agent"])._asdict()))
-
-
-def _add_revision_fingerprints(step: Step) -> None:
-    whole = DOCUMENT if step.kind.subject is Subject.DOCUMENT else PROJECT
-    note_revised(step.scope, whole, step.payload[whole.name], step.payload.get("revision"))
+def _add_row_fingerprint(step: Step) -> None:
+    table = _GROVE_ROWS[step.kind.subject]
+    fingerprint_row(step.scope, table, step.payload[noun_of(table)], step.payload.get("revision"))
 
 
 _FIELDS: Mapping[Subject, Callable[[Step], _Fields]] = {
@@ -127,15 +112,12 @@ _FIELDS: Mapping[Subject, Callable[[Step], _Fields]] = {
     Subject.ITEM: _item,
     Subject.TREE: _tree,
 }
-_FINGERPRINTS: Mapping[Subject, Callable[[Step], None]] = {
-    Subject.LINK: _add_link_fingerprint,
+_FINGERPRINTS: Mapping[Subject, Callable[[Step], object]] = {
+    Subject.LINK: lambda step: fingerprint_link(step.scope, find_link(step)._asdict()),
     Subject.TAG: _add_tag_fingerprint,
     Subject.RANGE: _add_range_fingerprint,
-    Subject.AGENT: _add_agent_fingerprint,
-    Subject.DOCUMENT: _add_revision_fingerprints,
-    Subject.PROJECT: _add_revision_fingerprints,
     Subject.RECORD: _add_record_fingerprints,
-    Subject.VAULT: lambda step: note_vault(step.scope, step.payload["vault"]),
+    **dict.fromkeys(_GROVE_ROWS, _add_row_fingerprint),
 }
 
 

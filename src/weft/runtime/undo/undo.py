@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
+from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.runtime.undo.step import (
@@ -19,7 +20,6 @@ from weft.runtime.undo.step import (
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
 from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, HistoryStep, Trait
 from weft.tree.node import counted
@@ -27,12 +27,10 @@ from weft.tree.node import counted
 _STEP_LIMIT = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Steps(ABC):
+@dataclass(frozen=True, kw_only=True)
+class _Steps(Editing, ABC, access=MemberRole.READER):
     """Needs the right to write; each step also needs the rights of the operation that it reverses."""
 
-    permission: ClassVar[Permission] = Permission.LOOM_WRITE
-    access: ClassVar[MemberRole] = MemberRole.READER
     tree: str | None = None
     """None: the grove's own operations (documents, agents, planting)."""
     steps: int = 1
@@ -55,11 +53,8 @@ class _Steps(ABC):
     def _step(self, scope: Scope, chain: TreeState | None, number: int) -> HistoryStep: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undo(_Steps):
+class Undo(_Steps, verb="undo"):
     """Undo the acting agent's last operations in a tree, or in the grove itself; all or none."""
-
-    verb: ClassVar[str] = "undo"
 
     def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
         top = tops_now(scope.transaction, _key(chain), scope.actor.agent).undo
@@ -79,11 +74,8 @@ class Undo(_Steps):
         return _record(step, {"undoes": event.ordinal, "below": below, "above": tops.redo}, saved)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redo(_Steps):
+class Redo(_Steps, verb="redo"):
     """Redo what the acting agent has undone since its last operation; all or none."""
-
-    verb: ClassVar[str] = "redo"
 
     def _next_run(self, scope: Scope, chain: TreeState | None) -> str | None:
         key, transaction = _key(chain), scope.transaction

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
-from weft.runtime.views.reader import OutlineRow
+from weft.runtime.views.outline import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.content import (
     Audio,

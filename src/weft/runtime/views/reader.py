@@ -1,12 +1,14 @@
-"""Looking: everything a face shows, each in a fixed number of queries."""
+"""Read a grove: what an agent may see of trees, nodes, documents and history, in a fixed number of queries."""
 
 import contextlib
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, or_, select
+from sqlalchemy import bindparam, or_, select
 
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
@@ -20,6 +22,7 @@ from weft.runtime.operations.node_values import (
     heading_of,
     node_values,
     tree_value,
+    value_of,
 )
 from weft.runtime.operations.permissions import (
     Actor,
@@ -29,8 +32,17 @@ from weft.runtime.operations.permissions import (
     trees_allowed,
 )
 from weft.runtime.operations.projects import load_project, load_projects
-from weft.runtime.operations.references import TargetAddress, TargetRef, locate, targets_of
+from weft.runtime.operations.references import (
+    TargetAddress,
+    TargetRef,
+    at_end,
+    ends_of,
+    locate,
+    on_target,
+    targets_of,
+)
 from weft.runtime.views.history import history_of
+from weft.runtime.views.outline import OutlineRow, branch_positions, leaf_positions, read_outline
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import chain_events
@@ -42,7 +54,6 @@ from weft.store.tree_queries import (
     Selections,
     ancestor_at_depth,
     children,
-    count_below,
     count_notes,
     find_node,
     find_nodes_anywhere,
@@ -54,7 +65,7 @@ from weft.store.tree_queries import (
     versions_at,
     walk_up,
 )
-from weft.store.tree_statements import CONTINUATION, LIVE
+from weft.store.tree_statements import CONTINUATION
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import AuthorSpan, TextVersion, authorship_of
@@ -67,42 +78,32 @@ from weft.tree.path import Cursor, Path
 from weft.tree.reference import CollapsedRange, Link, Project, Tag
 from weft.tree.tree import Mode, Tree
 
+if TYPE_CHECKING:
+    from weft.tree.text_diff import Difference
+
 _LARGEST = 2**63
 _nodes = schema.nodes
 _trees = schema.trees
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 _COLUMNS = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
-_STANDS_AT = select(schema.cursors.c.node).where(
+_CURSOR = select(schema.cursors.c.node, schema.cursors.c.updated_at).where(
     schema.cursors.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent")
 )
 _BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
-class OutlineRow(NamedTuple):
-    """A node in a drawing of the tree: how far in, what hangs below, how much of it is not drawn."""
-
-    node: Node
-    indent: int
-    branches: int
-    annotations: int
-    hidden_below: int
-
-
-class _TreeRow(NamedTuple):
-    key: int
-    ulid: str
-    mode: int
-    root: int
-
-
 class Opened(NamedTuple):
-    """A tree while it is being looked at."""
+    """A tree that is being read."""
 
     session: Session
     key: int
     ulid: str
     mode: Mode
     root: int
+
+    @property
+    def is_dialogue(self) -> bool:
+        return self.mode is Mode.DIALOGUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +124,36 @@ class Reader:
             yield session
 
     @contextlib.contextmanager
+    def _grove(self, permission: Permission = Permission.LOOM_AWARE) -> Generator[Session]:
+        """A session for what belongs to the grove itself: its users need a role on the grove."""
+        with self._session(permission) as session:
+            require_access(session, self.actor, MemberRole.READER)
+            yield session
+
+    @contextlib.contextmanager
     def _tree(self, reference: str) -> Generator[Opened]:
         with self._session() as session:
-            row = self._tree_row(session, reference)
-            require_access(session, self.actor, MemberRole.READER, row.key)
-            yield Opened(session, row.key, row.ulid, MODES[row.mode], row.root)
+            opened = self._tree_row(session, reference)
+            require_access(session, self.actor, MemberRole.READER, opened.key)
+            yield opened
 
-    def _tree_row(self, session: Session, reference: str) -> "_TreeRow":
-        """One query where the reference is an id, as between faces; otherwise it is looked up first."""
-        if is_ulid(reference):
-            found = session.rows(_BY_ULID, {"the_ulid": reference})
-            if found:
-                return _TreeRow._make(found[0])
-        key = find_tree(session, reference)
-        return _TreeRow._make(session.execute(_COLUMNS.where(_trees.c.key == key)).one())
+    def _tree_row(self, session: Session, reference: str) -> Opened:
+        """One query for an id; any other reference is looked up first."""
+        rows = session.rows(_BY_ULID, {"the_ulid": reference}) if is_ulid(reference) else []
+        if not rows:
+            key = find_tree(session, reference)
+            rows = [tuple(session.execute(_COLUMNS.where(_trees.c.key == key)).one())]
+        key, ulid, mode, root = rows[0]
+        return Opened(session, key, ulid, MODES[mode], root)
 
     def _selections(self, tree: Opened) -> Selections:
-        if tree.mode is Mode.DIALOGUE:
+        if tree.is_dialogue:
             return {}
         return selections_of(tree.session, tree.key, self.actor.agent)
 
     def _resolved(self, tree: Opened, rows: Sequence[NodeRow]) -> list[NodeRow]:
         """Positions as the versions this agent sees."""
-        if tree.mode is Mode.DIALOGUE:
+        if tree.is_dialogue:
             return list(rows)
         return resolve(tree.session, tree.key, rows, self._selections(tree))
 
@@ -161,7 +169,7 @@ class Reader:
         with self._session() as session:
             allowed = trees_allowed(session, self.actor)
             if allowed is not None:
-                statement = statement.where(_trees.c.key.in_(allowed))
+                statement = statement.where(session.dialect.among(_trees.c.key, sorted(allowed)))
             return [tree_value(row) for row in session.execute(statement)]
 
     def tree(self, reference: str) -> Tree:
@@ -172,19 +180,18 @@ class Reader:
         """The tree this agent was last in, else the one changed last."""
         cursors = schema.cursors
         with self._session() as session:
-            found = session.execute(
+            recent = session.execute(
                 select(_trees.c.ulid)
                 .join(cursors, cursors.c.tree == _trees.c.key)
                 .where(cursors.c.agent == self.actor.agent, _trees.c.archived_at.is_(None))
                 .order_by(cursors.c.updated_at.desc())
                 .limit(1)
             ).scalar_one_or_none()
-        if found is not None:
-            return found
-        recent = self.trees(limit=1)
-        if not recent:
-            raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
-        return recent[0].id
+        if recent is not None:
+            return recent
+        for tree in self.trees(limit=1):
+            return tree.id
+        raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
 
     def node(self, tree: str, reference: str, *, hidden: bool = False) -> Node:
         """A node; one that was undone only where that is asked for."""
@@ -192,14 +199,11 @@ class Reader:
             return self._nodes(opened, [self._row(opened, reference, hidden=hidden)])[0]
 
     def hidden(self, tree: str) -> list[Node]:
-        """Nodes whose making was undone, oldest first: in no other reading, but not lost."""
+        """Nodes whose creation was undone, oldest first; no other view shows them."""
         with self._tree(tree) as opened:
-            found = opened.session.execute(
-                select(_nodes)
-                .where(_nodes.c.tree == opened.key, _nodes.c.hidden.is_not(None))
-                .order_by(_nodes.c.key)
-            )
-            return self._nodes(opened, [NodeRow._make(row) for row in found])
+            undone = select(_nodes).where(_nodes.c.tree == opened.key, _nodes.c.hidden.is_not(None))
+            rows = opened.session.execute(undone.order_by(_nodes.c.key))
+            return self._nodes(opened, [NodeRow._make(row) for row in rows])
 
     def _row(self, tree: Opened, reference: str, *, hidden: bool = False) -> NodeRow:
         try:
@@ -249,7 +253,7 @@ class Reader:
         return rows
 
     def leads_to(self, tree: str, node: str, end: str) -> bool:
-        """Whether a node, or a version in its place, stands on the way to another, or is that one."""
+        """True if a node, or another version at its position, is on the path to `end`."""
         with self._tree(tree) as opened:
             row, last = self._row(opened, node), self._row(opened, end)
             if row.depth > last.depth:
@@ -271,16 +275,14 @@ class Reader:
             if row.parent is None:
                 return self._nodes(opened, [row])
             rows = self._places(opened, row.parent, row.edge_type)
-            return self._nodes(opened, [row if found.position == row.position else found for found in rows])
+            return self._nodes(opened, [row if each.position == row.position else each for each in rows])
 
     def _places(self, tree: Opened, position: int, edge_type: int) -> list[NodeRow]:
         """One row for each live position below another, as the version this agent sees."""
-        found = children(tree.session, tree.key, position, edge_type=edge_type)
-        if tree.mode is Mode.DIALOGUE:
-            return found
+        rows = children(tree.session, tree.key, position, edge_type=edge_type)
         chosen = self._selections(tree)
         places: dict[int, NodeRow] = {}
-        for row in found:
+        for row in rows:
             known = places.get(row.position)
             if known is None or chosen.get(row.position) != known.key:
                 places[row.position] = row
@@ -291,17 +293,16 @@ class Reader:
         with self._tree(tree) as opened:
             row = self._row(opened, node, hidden=hidden)
             first = node_row(opened.session, opened.key, row.position)
-            found = versions_at(opened.session, opened.key, [row.position], hidden=hidden)
-            later = found.get(row.position, [])
-            return self._nodes(opened, [first, *later])
+            later = versions_at(opened.session, opened.key, [row.position], hidden=hidden)
+            return self._nodes(opened, [first, *later.get(row.position, [])])
 
     def leaves(self, tree: str) -> list[Node]:
         """Live positions that nothing continues."""
-        return self._shape(tree, _leaf_positions)
+        return self._shape(tree, leaf_positions)
 
     def branch_points(self, tree: str) -> list[Node]:
         """Positions with two live continuations or more."""
-        return self._shape(tree, _branch_positions)
+        return self._shape(tree, branch_positions)
 
     def _shape(self, tree: str, find: Callable[[Session, int], list[int]]) -> list[Node]:
         with self._tree(tree) as opened:
@@ -310,45 +311,45 @@ class Reader:
             return self._nodes(opened, self._resolved(opened, ordered))
 
     def cursor(self, tree: str) -> Cursor:
-        """Where this agent stands; before it ever moved, at the root."""
+        """The cursor of this agent; before it has moved, the root."""
         with self._tree(tree) as opened:
             row = self._cursor_row(opened)
             chosen = selections_of(opened.session, opened.key, self.actor.agent)
             names = node_rows(opened.session, opened.key, [*chosen.keys(), *chosen.values()])
-            moment = opened.session.execute(
-                select(schema.cursors.c.updated_at).where(
-                    schema.cursors.c.tree == opened.key, schema.cursors.c.agent == self.actor.agent
-                )
-            ).scalar_one_or_none()
+            moved = self._moved(opened)
             return Cursor(
                 agent_id=agent_row(opened.session, self.actor.agent).ulid,
                 tree_id=opened.ulid,
                 node_id=row.ulid,
                 selections={names[p].ulid: names[v].ulid for p, v in chosen.items()},
-                updated_at=from_microseconds(row.created_at if moment is None else moment),
+                updated_at=from_microseconds(row.created_at if moved is None else moved[1]),
             )
 
     def presence(self, tree: str) -> list[tuple[Agent, Node, datetime]]:
         """Everyone's cursor in a tree, the latest first."""
         cursors = schema.cursors
         with self._tree(tree) as opened:
-            found = opened.session.execute(
-                select(cursors).where(cursors.c.tree == opened.key).order_by(cursors.c.updated_at.desc())
-            ).all()
-            rows = node_rows(opened.session, opened.key, [row.node for row in found])
-            listed = self._nodes(opened, [rows[row.node] for row in found])
+            here = select(cursors).where(cursors.c.tree == opened.key)
+            places = opened.session.execute(here.order_by(cursors.c.updated_at.desc())).all()
+            rows = node_rows(opened.session, opened.key, [place.node for place in places])
+            nodes = self._nodes(opened, [rows[place.node] for place in places])
             return [
-                (agent_value(agent_row(opened.session, row.agent)), node, from_microseconds(row.updated_at))
-                for row, node in zip(found, listed, strict=True)
+                (agent_value(agent_row(opened.session, each.agent)), node, from_microseconds(each.updated_at))
+                for each, node in zip(places, nodes, strict=True)
             ]
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
-        at = tree.session.rows(_STANDS_AT, {"the_tree": tree.key, "the_agent": self.actor.agent})
-        row = node_row(tree.session, tree.key, at[0][0] if at else tree.root)
-        if tree.mode is Mode.DIALOGUE:
+        moved = self._moved(tree)
+        row = node_row(tree.session, tree.key, tree.root if moved is None else moved[0])
+        if tree.is_dialogue:
             return row
         first = node_row(tree.session, tree.key, row.position)
         return self._resolved(tree, [first])[0]
+
+    def _moved(self, tree: Opened) -> tuple[int, int] | None:
+        """The key of this agent's cursor and when it moved there; None if it never moved."""
+        rows = tree.session.rows(_CURSOR, {"the_tree": tree.key, "the_agent": self.actor.agent})
+        return rows[0] if rows else None
 
     def working_buffer(self, tree: str) -> str:
         """Uncommitted text of this agent at the document's end."""
@@ -377,90 +378,69 @@ class Reader:
         """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
         with self._tree(tree) as opened:
             top = opened.root if node is None else self._row(opened, node).position
-            return self._draw(opened, top, limit)
+            rows, children, hidden = outline = read_outline(opened.session, opened.key, top, limit)
+            notes = count_notes(opened.session, opened.key, list(rows))
+            nodes = dict(
+                zip(rows, self._nodes(opened, self._resolved(opened, list(rows.values()))), strict=True)
+            )
+            return [
+                OutlineRow(nodes[at], indent, len(children.get(at, ())), notes.get(at, 0), hidden.get(at, 0))
+                for at, indent in outline.indented(top)
+            ]
 
-    def _draw(self, tree: Opened, top: int, limit: int) -> list[OutlineRow]:
-        rows = {top: node_row(tree.session, tree.key, top)}
-        below: dict[int, list[int]] = {}
-        frontier = [top]
-        while frontier and len(rows) < limit:
-            found = tree.session.execute(
-                select(_nodes)
-                .where(
-                    _nodes.c.tree == tree.key,
-                    tree.session.dialect.among(_nodes.c.parent, frontier),
-                    _nodes.c.edge_type == CONTINUATION,
-                    LIVE,
-                )
-                .order_by(_nodes.c.parent, _nodes.c.key)
+    def difference(self, tree: str, one: str, other: str, *, paths: bool = False) -> "Difference":
+        """Where two paths fork, and how the two texts differ; with `paths`, all that follows the fork."""
+        from weft.tree.text_diff import Difference, word_difference  # noqa: PLC0415 - few calls compare
+
+        with self._tree(tree) as opened:
+            left, right = self._row(opened, one), self._row(opened, other)
+            above = partial(ancestor_at_depth, opened.session, opened.key)
+            shallow = min(left.depth, right.depth)
+            # The first depth at which the paths differ, minus one.
+            depth = bisect_left(
+                range(1, shallow + 1), 1, key=lambda at: above(left.position, at) != above(right.position, at)
             )
-            frontier = list[int]()
-            for record in found:
-                row = NodeRow._make(record)
-                if row.position not in rows:
-                    rows[row.position] = row
-                    below.setdefault(row.parent or 0, []).append(row.position)
-                    frontier.append(row.position)
-        notes = count_notes(tree.session, tree.key, list(rows))
-        hidden = count_below(tree.session, tree.key, frontier)
-        shown = self._resolved(tree, [rows[key] for key in rows])
-        values = dict(zip(rows, self._nodes(tree, shown), strict=True))
-        drawing: list[OutlineRow] = []
-        pending = [(top, 0)]
-        while pending:
-            position, indent = pending.pop()
-            kids = below.get(position, [])
-            drawing.append(
-                OutlineRow(
-                    values[position], indent, len(kids), notes.get(position, 0), hidden.get(position, 0)
+            joint = "\n\n" if opened.is_dialogue else ""
+            texts = [
+                joint.join(
+                    node.text
+                    for node in self._nodes(
+                        opened,
+                        self._path_rows(opened, end.ulid, None, max(1, end.depth - depth) if paths else 1),
+                    )
                 )
+                for end in (left, right)
+            ]
+            return Difference(
+                one=left.local_id,
+                other=right.local_id,
+                common=node_row(opened.session, opened.key, above(left.position, depth)).local_id,
+                one_beyond=left.depth - depth,
+                other_beyond=right.depth - depth,
+                words=word_difference(*texts),
             )
-            step = 1 if len(kids) > 1 else 0
-            pending.extend((kid, indent + step) for kid in reversed(kids))
-        return drawing
 
     def links(self, target: TargetRef) -> list[Link]:
         links = schema.links
         with self._session() as session:
             here = self._locate(session, target)
-            found = session.execute(
-                select(links)
-                .where(
-                    or_(
-                        and_(
-                            links.c.a_tree == here.tree,
-                            links.c.a_kind == here.kind,
-                            links.c.a_key == here.key,
-                        ),
-                        and_(
-                            links.c.b_tree == here.tree,
-                            links.c.b_kind == here.kind,
-                            links.c.b_key == here.key,
-                        ),
-                    ),
-                    links.c.removed.is_(None),
-                )
-                .order_by(links.c.key)
-            ).all()
-            ends = {
-                row.key: (
-                    TargetAddress(row.a_tree, row.a_kind, row.a_key),
-                    TargetAddress(row.b_tree, row.b_kind, row.b_key),
-                )
-                for row in found
-            }
-            targets = targets_of(session, {end for pair in ends.values() for end in pair})
-            # An end that was deleted at the same moment leaves nothing to show.
-            found = [row for row in found if all(end in targets for end in ends[row.key])]
+            either = or_(at_end("a", here), at_end("b", here))
+            rows = session.execute(
+                select(links).where(either, links.c.removed.is_(None)).order_by(links.c.key)
+            ).mappings()
+            ends = [(row, *ends_of(row)) for row in rows]
+            targets = targets_of(session, {end for _, *pair in ends for end in pair})
             return [
                 Link(
-                    id=row.ulid,
-                    ends=(targets[ends[row.key][0]], targets[ends[row.key][1]]),
-                    note=row.note,
-                    author_id=agent_row(session, row.author).ulid,
-                    created_at=from_microseconds(row.created_at),
+                    id=row["ulid"],
+                    ends=(targets[one], targets[other]),
+                    note=row["note"],
+                    author_id=agent_row(session, row["author"]).ulid,
+                    created_at=from_microseconds(row["created_at"]),
                 )
-                for row in found
+                for row, one, other in ends
+                # An end that was deleted at the same moment leaves nothing to show.
+                if one in targets and other in targets
             ]
 
     def _locate(self, session: Session, target: TargetRef) -> TargetAddress:
@@ -475,35 +455,26 @@ class Reader:
         with self._session() as session:
             if target is not None:
                 here = self._locate(session, target)
-                statement = statement.where(
-                    tags.c.tree == here.tree, tags.c.kind == here.kind, tags.c.target == here.key
-                )
+                statement = statement.where(on_target(here))
             else:
                 require_access(session, self.actor, MemberRole.READER)
-            found = session.execute(statement).all()
-            places = {row.key: TargetAddress(row.tree, row.kind, row.target) for row in found}
-            targets = targets_of(session, set(places.values()))
-            return [Tag(row.label, targets[places[row.key]]) for row in found if places[row.key] in targets]
+            labels = [
+                (row.label, TargetAddress(row.tree, row.kind, row.target))
+                for row in session.execute(statement)
+            ]
+            targets = targets_of(session, {address for _, address in labels})
+            return [Tag(label, targets[address]) for label, address in labels if address in targets]
 
     def groups(self, tree: str) -> list[CollapsedRange]:
         groups = schema.groups
         with self._tree(tree) as opened:
-            found = opened.session.execute(
-                select(groups).where(groups.c.tree == opened.key).order_by(groups.c.name)
-            ).all()
-            rows = node_rows(
-                opened.session, opened.key, [key for row in found for key in (row.first, row.last)]
-            )
+            own = select(groups).where(groups.c.tree == opened.key).order_by(groups.c.name)
+            ranges = opened.session.execute(own).all()
+            ends = [key for row in ranges for key in (row.first, row.last)]
+            rows = node_rows(opened.session, opened.key, ends)
             return [
-                CollapsedRange(
-                    id=row.ulid,
-                    name=row.name,
-                    description=row.description,
-                    first=rows[row.first].ulid,
-                    last=rows[row.last].ulid,
-                    expanded=row.expanded,
-                )
-                for row in found
+                value_of(CollapsedRange, row, first=rows[row.first].ulid, last=rows[row.last].ulid)
+                for row in ranges
             ]
 
     def agents(self, *, archived: bool = False) -> list[Agent]:
@@ -522,36 +493,31 @@ class Reader:
             return agent_value(agent_row(session, find_agent(session, reference)))
 
     def _require_some_access(self, session: Session) -> None:
-        """Whoever may see a tree may see who writes in it; a stranger may not."""
+        """A user who may read any tree may see the agents; one who may read none may not."""
         if trees_allowed(session, self.actor) == set():
             require_access(session, self.actor, MemberRole.READER)
 
     def document(self, reference: str, revision: int | None = None) -> Document:
-        with self._session(Permission.DOC_READ) as session:
-            require_access(session, self.actor, MemberRole.READER)
+        with self._grove(Permission.DOC_READ) as session:
             return load_document(session, reference, revision)
 
-    def project(self, reference: str, revision: int | None = None) -> Project:
-        with self._session() as session:
-            require_access(session, self.actor, MemberRole.READER)
-            return load_project(session, reference, revision)
-
-    def projects(self, *, archived: bool = False) -> list[Project]:
-        """All projects, by name."""
-        with self._session() as session:
-            require_access(session, self.actor, MemberRole.READER)
-            return load_projects(session, archived=archived)
-
     def documents(self, *, archived: bool = False) -> list[Document]:
-        with self._session(Permission.DOC_READ) as session:
-            require_access(session, self.actor, MemberRole.READER)
+        with self._grove(Permission.DOC_READ) as session:
             return load_documents(session, archived=archived)
 
     def revisions(self, document: str) -> list[Revision]:
         """Every save of a document, the latest first."""
-        with self._session(Permission.DOC_READ) as session:
-            require_access(session, self.actor, MemberRole.READER)
+        with self._grove(Permission.DOC_READ) as session:
             return load_revisions(session, document)
+
+    def project(self, reference: str, revision: int | None = None) -> Project:
+        with self._grove() as session:
+            return load_project(session, reference, revision)
+
+    def projects(self, *, archived: bool = False) -> list[Project]:
+        """All projects, by name."""
+        with self._grove() as session:
+            return load_projects(session, archived=archived)
 
     def history(
         self, tree: str | None, *, limit: int = 50, before: int | None = None, agent: str | None = None
@@ -569,39 +535,3 @@ class Reader:
             grove = grove_id(opened.session)
             rows = chain_events(opened.session, opened.key, after=after, limit=limit)
             return [event_from_row(grove, row) for row in rows]
-
-
-def _leaf_positions(session: Session, tree: int) -> list[int]:
-    child = _nodes.alias("child")
-    statement = (
-        select(_nodes.c.position)
-        .where(_nodes.c.tree == tree, _nodes.c.edge_type == CONTINUATION, LIVE)
-        .where(
-            ~select(child.c.key)
-            .where(
-                child.c.tree == tree,
-                child.c.parent == _nodes.c.position,
-                child.c.edge_type == CONTINUATION,
-                child.c.pruned.is_(None),
-                child.c.hidden.is_(None),
-            )
-            .exists()
-        )
-        .distinct()
-    )
-    return list(session.execute(statement).scalars())
-
-
-def _branch_positions(session: Session, tree: int) -> list[int]:
-    statement = (
-        select(_nodes.c.parent)
-        .where(
-            _nodes.c.tree == tree,
-            _nodes.c.edge_type == CONTINUATION,
-            _nodes.c.parent.is_not(None),
-            LIVE,
-        )
-        .group_by(_nodes.c.parent)
-        .having(func.count(_nodes.c.position.distinct()) > 1)
-    )
-    return list(session.execute(statement).scalars())

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError
-from weft.runtime.operations.records import APPEND_LIMIT
-from weft.runtime.records.streams import LIST_LIMIT
+from weft.runtime.records.streams import APPEND_LIMIT, LIST_LIMIT
 from weft.server.auth import Client
 from weft.server.wire import (
     ERRORS,

@@ -10,6 +10,8 @@ import weft
 from weft.context.layers.names import LayerId
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
+from weft.runtime.operations.envelopes import add_legacy_text
+from weft.runtime.operations.executor import Editing
 from weft.testing import SteppingClock
 
 _numbers = itertools.count()
@@ -98,3 +100,15 @@ def held(address: str, folder: Path) -> list[str]:
     source = random.Random(11)
     with weft.open(address, clock=SteppingClock(), entropy=source.randbytes, background=False) as grove:
         return _conversation(grove, folder)
+
+
+class KeepLegacyText(Editing, verb="envelope"):
+    """What was sent for a message that was saved elsewhere, without an envelope."""
+
+    tree: str
+    node: str
+    text: str
+
+    def apply(self, scope):
+        tree = scope.open_tree(self.tree)
+        return add_legacy_text(scope, tree, scope.node(tree, self.node), self.text)

@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 
 import pytest
+from tests.contexts.shelves import library
 from tests.covers import covers
-from tests.runtime.listening import member
-from tests.runtime.shelves import library
+from tests.events.listening import member
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.grove.grove import Grove

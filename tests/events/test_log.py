@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 from tests.covers import covers
-from tests.runtime.listening import (
+from tests.events.listening import (
     PATIENCE,
     all_events,
     first,

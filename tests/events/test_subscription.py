@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import update
 from tests import postgres
 from tests.covers import covers
-from tests.runtime.listening import (
+from tests.events.listening import (
     PATIENCE,
     all_events,
     chain_of,

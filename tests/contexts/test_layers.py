@@ -5,9 +5,9 @@ import re
 
 import pytest
 from tests import recorded
+from tests.contexts.shelves import PNG, Desk, in_full, library, referenced
 from tests.covers import covers
-from tests.runtime.listening import member
-from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
+from tests.events.listening import member
 from tests.soundness import check_sound
 from tests.transfer.rich import Summarise
 

@@ -14,7 +14,7 @@ import weft
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.runtime.views.html import AUTHOR_COLOURS, node_html, outline_html, trees_html
-from weft.runtime.views.reader import OutlineRow
+from weft.runtime.views.outline import OutlineRow
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult

@@ -1,8 +1,8 @@
 """Items over a store: notes, pictures and whatever else can be named and attached, by one id each."""
 
 import pytest
+from tests.contexts.shelves import PNG, Desk, in_full, library, referenced
 from tests.covers import covers
-from tests.runtime.shelves import PNG, Desk, in_full, library, referenced
 
 from weft.errors import (
     ConflictError,

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from tests.contexts.test_contexts import from_history, picture
 from tests.covers import covers
-from tests.runtime.test_contexts import from_history, picture
 
 from weft.context.tokens import estimator_of
 from weft.errors import ContextLimitError, InvalidInputError, NotFoundError

@@ -1,6 +1,5 @@
 """A hard delete leaves nothing behind: no row, no trace in the files, no image that only it had."""
 
-import os
 import threading
 
 import pytest
@@ -11,7 +10,7 @@ from tests.finding import columns_with, files_with
 
 import weft
 from weft.errors import NotFoundError, StorageError
-from weft.runtime.operations.deletion import finish_deletions, unreferenced_blobs
+from weft.runtime.operations.executor import finish_deletions
 from weft.runtime.operations.trees import DeleteTree
 from weft.store.sqlite import SqliteStore
 from weft.store.sqlite_file import driver_of
@@ -162,19 +161,6 @@ def test_groves_that_share_a_folder_take_nothing_from_each_other(postgres_server
             tree.say(image(grove, b"picture"))
         trees[0].delete(confirm=trees[0].id)
         assert second.blob(trees[1].cursor.content.ref) == b"picture"
-        assert unreferenced_blobs(first.caller.executor.store, older_than=-1) == []
-
-
-@covers("blob.unreferenced-are-found")
-def test_media_that_nothing_points_to_are_found_once_they_are_old(grove):
-    store = grove.caller.executor.store
-    tree = grove.plant("Marie")
-    shown, forgotten, waiting = (image(grove, data) for data in (b"shown", b"forgotten", b"waiting"))
-    tree.say(shown).prune()
-    for ref in (shown.ref, forgotten.ref):
-        os.utime(store.blobs.path(ref), (0, 0))
-    assert unreferenced_blobs(store) == [forgotten.ref]
-    assert set(unreferenced_blobs(store, older_than=-1)) == {forgotten.ref, waiting.ref}
 
 
 @pytest.mark.outer

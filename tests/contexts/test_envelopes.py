@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import func, select
 from tests import postgres
 from tests.attempts import RecordAttempt
+from tests.contexts.shelves import Desk, KeepLegacyText, held, library
 from tests.covers import covers
-from tests.runtime.shelves import Desk, held, library
 from tests.soundness import check_sound
 from tests.statements import statements
 
@@ -20,7 +20,6 @@ from weft.context.layers.names import LayerId
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.contexts.statistics import tree_stats
 from weft.runtime.operations.agents import ChangeAgent
-from weft.runtime.operations.envelopes import KeepLegacyText
 from weft.store import schema
 from weft.testing import SteppingClock
 from weft.tree.agent import Configuration
@@ -320,7 +319,7 @@ def test_equal_inputs_give_equal_bytes_on_both_stores(tmp_path, postgres_server)
 @pytest.mark.long
 @covers("envelope.same-everywhere")
 def test_equal_inputs_give_equal_bytes_in_another_process_with_another_hash_seed(tmp_path):
-    code = "import sys, pathlib; from tests.runtime.shelves import held; print(repr(held(sys.argv[1], pathlib.Path(sys.argv[2]))))"
+    code = "import sys, pathlib; from tests.contexts.shelves import KeepLegacyText, held; print(repr(held(sys.argv[1], pathlib.Path(sys.argv[2]))))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "there.db"), str(tmp_path / "vault")],
         capture_output=True,

@@ -1,7 +1,7 @@
 """Groves with notes, for tests of what turns bring along."""
 
 import pytest
-from tests.runtime.shelves import Desk
+from tests.contexts.shelves import Desk
 
 import weft
 

@@ -480,7 +480,7 @@ def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
     from weft.runtime.contexts.assembler import Contexts, options_from
-    from weft.runtime.operations.content_cache import ContentCache
+    from weft.runtime.operations.node_values import ContentCache
 
     small = ContentCache(room=3_000)
     narrow = Contexts(loom.contexts.store, loom.contexts.actor, small)
