@@ -99,11 +99,11 @@ def collaborate(
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
     a turn; a line that begins with → is your own command.
     """
-    wishes: RunWishes = {} if turns is None else {"turns": turns}
+    options: RunWishes = {} if turns is None else {"turns": turns}
     if max_tokens is not None:
-        wishes["max_tokens"] = max_tokens
+        options["max_tokens"] = max_tokens
     tree, node = starting_place(session, reference)
-    terminal = _Collaboration(session, tree, agent, wishes, at=None if node is None else node.id)
+    terminal = _Collaboration(session, tree, agent, options, at=None if node is None else node.id)
     if once is not None and resume:
         raise InvalidInputError("--once and --resume exclude each other")
     from weft.runtime.collaboration.presence import being_present  # noqa: PLC0415 - loads with the grove
@@ -128,12 +128,12 @@ class _Collaboration(Terminal):
         session: CliSession,
         tree: "TreeHandle | None",
         agent: str | None,
-        wishes: "RunWishes",
+        options: "RunWishes",
         *,
         at: str | None = None,
     ) -> None:
         super().__init__(session, tree, agent)
-        self._wishes = wishes
+        self._options = options
         self._at = at
         """This terminal's node. A person has one cursor in a tree, and another terminal may have moved it."""
         self.was_stopped = False
@@ -184,7 +184,7 @@ class _Collaboration(Terminal):
         tree = self._tree_for(text)
         self._show_run(
             lambda: start_run(
-                self._session.grove, self._agent, text, tree=tree, node=self._at, wishes=self._wishes
+                self._session.grove, self._agent, text, tree=tree, node=self._at, wishes=self._options
             )
         )
 
@@ -193,7 +193,7 @@ class _Collaboration(Terminal):
         from weft.grove.agent import resume_run  # noqa: PLC0415 - loads with the grove
 
         tree = self._current_tree()
-        self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._wishes))
+        self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._options))
 
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
         with begin() as run:

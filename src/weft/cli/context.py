@@ -83,7 +83,7 @@ def context(
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    wishes: ContextWishes = {
+    options: ContextWishes = {
         "limit": limit,
         "window": window,
         "max_tokens": max_tokens,
@@ -94,10 +94,10 @@ def context(
         "tool_outputs": tool_outputs(session, tool, tree, node),
     }
     if other is not None:
-        _show_difference(session, here, wishes, other, layers=layers)
+        _show_difference(session, here, options, other, layers=layers)
         return
     if layers or payload or sent:
-        prepared = None if sent else (node or tree.cursor).prepare(**wishes)
+        prepared = None if sent else (node or tree.cursor).prepare(**options)
         show_layers(
             session,
             place,
@@ -107,7 +107,7 @@ def context(
             payload=payload,
         )
         return
-    assembled = here.context(**wishes)
+    assembled = here.context(**options)
     if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
@@ -160,7 +160,7 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 def _show_difference(
     session: CliSession,
     here: "NodeHandle | TreeHandle",
-    wishes: "ContextWishes",
+    options: "ContextWishes",
     other: str,
     *,
     layers: bool,
@@ -169,18 +169,18 @@ def _show_difference(
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
     there: NodeHandle | TreeHandle = here
-    changed: ContextWishes = wishes
+    changed: ContextWishes = options
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        changed = {**wishes, "preferences": {**wishes.get("preferences", {}), name: value}}
+        changed = {**options, "preferences": {**options.get("preferences", {}), name: value}}
     else:
         there = session.node(other)
     if layers:
-        show_changes(session, here.envelope(**wishes), there.envelope(**changed))
+        show_changes(session, here.envelope(**options), there.envelope(**changed))
     else:
-        show_changes(session, here.context(**wishes), there.context(**changed))
+        show_changes(session, here.context(**options), there.context(**changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
@@ -265,12 +265,12 @@ def stats(
     from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
-    wishes: LayerWishes = {"agent": agent, "limit": limit, "window": window}
+    options: LayerWishes = {"agent": agent, "limit": limit, "window": window}
     with progress_bar("trying other settings") as progress:
         statistics = tree_stats(
             session.grove.layers,
             tree.id,
-            layer_options_from(wishes),
+            layer_options_from(options),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,

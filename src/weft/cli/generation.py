@@ -65,7 +65,7 @@ def gen(
     Prints the text as it comes; messages on stderr name the new nodes.
     """
     tree, node = session.place(reference)
-    wishes: GenerationKeywords = {
+    options: GenerationKeywords = {
         "n": n,
         "agents": agent or (),
         "context": [session.node(each) for each in beside or ()],
@@ -79,11 +79,11 @@ def gen(
         "max_price": None if max_price is None else _dollars(max_price),
     }
     if stop:
-        wishes["stop"] = stop
+        options["stop"] = stop
     if dry_run:
-        _show_preflight(session, (node or tree.cursor).preflight(**wishes))
+        _show_preflight(session, (node or tree.cursor).preflight(**options))
         return
-    with (tree if node is None else node).stream(**wishes) as stream:
+    with (tree if node is None else node).stream(**options) as stream:
         stopped = show_stream(session, stream, quiet=session.out.as_json)
     _finish(session, stream, quoted(tree.title))
     if stopped:
