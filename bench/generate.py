@@ -15,7 +15,7 @@ from weft.grove.node import NodeHandle
 from weft.providers.base import ProviderRegistry, Request
 from weft.providers.events import TextDelta
 from weft.providers.scripted import Reply, Scripted
-from weft.runtime.coordination.model_loop import model_loop
+from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.stream import TextChunk
 from weft.tree.content import Text
 from weft.tree.message import Message

@@ -15,7 +15,7 @@ from bench.crowd import in_threads
 from bench.report import Bar, Section, Table, at_least, at_most, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import counted, medians
-from weft.runtime.contexts.assembler import options_from
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import contents_of
 from weft.store.base import Store
 from weft.store.rows import NodeRow
@@ -172,7 +172,7 @@ def _context(strategy: str, spot: Spot) -> object:
     """What a model would see, with nothing at hand from the time before."""
     contexts = spot.grove.contexts
     contexts.cache.clear()
-    options = options_from({"limit": _LIMIT, "strategy": strategy})
+    options = ContextOptions(limit=_LIMIT, strategy=strategy)
     return contexts.at(spot.tree, spot.row.ulid, options)
 
 

@@ -13,7 +13,7 @@ from bench.report import Section, Table, number
 from bench.scene import STORES, Scene, place_of, sample_texts
 from bench.timing import medians, seconds_of
 from weft.grove.tree import TreeHandle
-from weft.runtime.search.indexer import reindex, stop_indexing
+from weft.runtime.search.indexer import follow_index, reindex
 from weft.store.base import Store
 from weft.store.transaction import Transaction
 
@@ -66,7 +66,7 @@ def run(scene: Scene) -> Section:
 def _fill(grove: weft.Grove, size: int) -> None:
     store = grove.read.store
     tree = grove.plant("Bench")
-    stop_indexing(store)
+    follow_index(store).stop()
     key, root = place_of(store, tree)
     grow(store, key, root, size)
     chance = random.Random(3)
@@ -102,7 +102,7 @@ def _writing(scene: Scene, store: str) -> tuple[str, ...]:
     for indexed in (False, True):
         with scene.grove(store) as grove:
             if not indexed:
-                stop_indexing(grove.read.store)
+                follow_index(grove.read.store).stop()
             texts = sample_texts(count)
             trees = [grove.plant(f"Bench {writer}") for writer in range(_WRITERS)]
             works = [partial(_say_all, tree, texts[writer::_WRITERS]) for writer, tree in enumerate(trees)]

@@ -19,19 +19,21 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args, get_origin
+from types import FunctionType
+from typing import cast, get_args, get_origin
 
 from examples.sample import plant_samples, sample_entropy
 from typer.main import get_command
 
 import weft
 from weft import errors
+from weft.argument_checks import Options
 from weft.cli.app import app
 from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
+from weft.ids import Clock
 from weft.runtime.generation.stream import EventStream
-from weft.runtime.operations.scope import Clock
 
 __all__ = [
     "Session",
@@ -41,6 +43,7 @@ __all__ = [
     "error_table",
     "exit_code_table",
     "function_reference",
+    "option_table",
     "run_weft",
     "value_reference",
 ]
@@ -265,6 +268,18 @@ def value_reference(*classes: type) -> str:
     return "".join(f"- **`{cls.__name__}`** {_value_line(cls)}\n" for cls in classes)
 
 
+def option_table(options: type[Options], *, without: type[Options] | None = None) -> str:
+    """Every option with its default and its description; without those of another table."""
+    written, shown = _option_fields(options), {} if without is None else without.specs()
+    defaults = {each.name: each.default for each in dataclasses.fields(options)}
+    rows = ["| option | type | default | |", "|---|---|---|---|"]
+    for name, spec in options.specs().items():
+        if name not in shown:
+            kind = written[name].replace("|", "\\|")
+            rows.append(f"| `{name}` | `{kind}` | `{defaults[name]!r}` | {spec.help} |")
+    return "\n".join(rows) + "\n"
+
+
 def error_table() -> str:
     """Every error with its code, retry rule and exit code."""
     rows = ["| error | code | when | try again | exit code |", "|---|---|---|---|---|"]
@@ -322,7 +337,8 @@ def _member_line(name: str, member: object, filled: Mapping[str, str]) -> str:
     written = _written(function)
     returned = _annotation(written.returns)
     returned = filled.get(returned, returned)
-    given = ", ".join(_parameters(written.args))
+    options = _options_of(function, written)
+    given = ", ".join(_parameters(written.args) if options is None else _option_parameters(options))
     shown = f"{name}: {returned}" if isinstance(member, property) else f"{name}({given}) -> {returned}"
     return f"- `{shown}`" + (f"<br>{doc}" if doc else "")
 
@@ -333,6 +349,37 @@ def _written(function: object) -> ast.FunctionDef | ast.AsyncFunctionDef:
     found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - see above
     return found
+
+
+def _options_of(function: object, written: ast.FunctionDef | ast.AsyncFunctionDef) -> type[Options] | None:
+    """The options that a method takes as keywords."""
+    for decorator in written.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "takes_options":
+            return inspect.unwrap(cast("FunctionType", function)).__globals__[ast.unparse(decorator.args[0])]
+    return None
+
+
+def _option_parameters(options: type[Options]) -> Iterator[str]:
+    written = _option_fields(options)
+    ordered = sorted(dataclasses.fields(options), key=lambda each: bool(each.kw_only))
+    for index, each in enumerate(ordered):
+        if each.kw_only and (index == 0 or not ordered[index - 1].kw_only):
+            yield "*"
+        default = "" if each.default is dataclasses.MISSING else f" = {each.default!r}"
+        yield f"{each.name}: {written[each.name]}{default}"
+
+
+def _option_fields(options: type[Options]) -> dict[str, str]:
+    """The types of options as the source names them."""
+    bases = [base for base in options.__mro__[::-1] if issubclass(base, Options)]
+    bodies = [ast.parse(textwrap.dedent(inspect.getsource(base))).body[0] for base in bases]
+    return {
+        ast.unparse(line.target): _annotation(line.annotation)
+        for body in bodies
+        if isinstance(body, ast.ClassDef)
+        for line in body.body
+        if isinstance(line, ast.AnnAssign)
+    }
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:

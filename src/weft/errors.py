@@ -123,7 +123,7 @@ class CrossTreeError(WeftError):
 
 
 class ConflictError(WeftError):
-    """Someone else's change, or the present state, stands in the way."""
+    """The operation conflicts with another change, or with the present state."""
 
     code = "CONFLICT"
 
@@ -135,7 +135,7 @@ class ModelError(WeftError):
 
 
 class Trouble(StrEnum):
-    """What can go wrong with a provider: one set, whoever it is."""
+    """What can go wrong with a provider: the same set for all of them."""
 
     AUTHENTICATION = "authentication"
     RATE_LIMITED = "rate_limited"
@@ -189,7 +189,7 @@ class InvalidInputError(WeftError):
 
 
 class UnauthenticatedError(WeftError):
-    """Nobody is known to be asking."""
+    """Authentication is required."""
 
     code = "UNAUTHENTICATED"
 

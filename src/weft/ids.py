@@ -1,29 +1,17 @@
-"""ULIDs, and the short local ids that people and models say aloud."""
+"""ULIDs, short local ids for people and models, and the clock and entropy that ids are made of."""
 
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from weft.errors import InvalidInputError
 
-__all__ = [
-    "COMMAND_WORDS",
-    "LOCAL_ID_LENGTH",
-    "LOCAL_ID_LIMIT",
-    "PRIME",
-    "Entropy",
-    "base_of",
-    "is_ulid",
-    "local_id_candidates",
-    "new_ulid",
-    "normalise_reference",
-    "random_bytes",
-    "sayable_ids",
-]
-
 Entropy = Callable[[int], bytes]
 """Where random bytes come from: `os.urandom`, or a seeded source in tests."""
+Clock = Callable[[], int]
+"""Returns the time, in microseconds since 1970."""
 
 LOCAL_ID_LENGTH = 4
 LOCAL_ID_LIMIT = 8
@@ -33,6 +21,10 @@ _RANDOM_PART = 10
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
 _REFERENCE = re.compile(r"[0-9a-hjkmnp-tv-z]{4,26}'*\Z")
 _LOOK_ALIKES = str.maketrans({"i": "1", "l": "1", "o": "0", "’": PRIME, "′": PRIME})
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
 
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
     from structlog.typing import EventDict
 
-__all__ = ["Log", "log_to_stderr"]
-
 _LONGEST = 50_000
 """Characters of one entry: a traceback is kept whole."""
 _root = logging.getLogger("weft")

@@ -1,22 +1,19 @@
-"""What installed packages bring along: found by their entry points, loaded when it is first asked for."""
+"""Plug-ins of installed packages: found by their entry points, loaded when they are first asked for."""
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
-from weft.errors import NotFoundError
+from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["Plugins", "package_of"]
-
 T = TypeVar("T")
 
 
-class Plugins(ABC, Generic[T]):
-    """Things of one kind by name. One that was given here hides an installed one."""
+class Plugins(Generic[T]):
+    """Plug-ins of one kind by name. One that was given here hides an installed one."""
 
     __slots__ = ("_given", "_installed", "_loaded", "_lock")
 
@@ -60,10 +57,25 @@ class Plugins(ABC, Generic[T]):
                 self._loaded[name] = self._load(name, point)
             return self._loaded[name]
 
-    @abstractmethod
     def _load(self, name: str, point: "EntryPoint") -> T:
-        """What an entry point names, if it is such a thing."""
+        """Load an entry point. An error of one package must not affect the others."""
+        try:
+            return self._made(name, point.load())
+        except WeftError:
+            raise
+        except Exception as error:
+            package = "that brings it" if point.dist is None else point.dist.name
+            raise self._broken(
+                f"the {self.KIND} {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+                f"update or uninstall the package {package}",
+            ) from error
 
+    def _made(self, name: str, loaded: Any) -> T:
+        """The plug-in, from what its entry point names; a `TypeError` if it is not one."""
+        del name
+        if not callable(loaded):
+            raise TypeError("it is not callable")
+        return cast("T", loaded)
 
-def package_of(point: "EntryPoint") -> str:
-    return "that brings it" if point.dist is None else point.dist.name
+    def _broken(self, message: str, hint: str) -> WeftError:
+        return InvalidInputError(message, hint=hint)

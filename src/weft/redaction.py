@@ -5,14 +5,12 @@ import threading
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["protect_secret", "redact"]
-
 _GONE = "[redacted]"
 _PATTERNS = (
     # A password in an address.
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}://[^\s:/@]{0,200}):[^\s/@]{1,500}@"), rf"\1:{_GONE}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{8,}"), rf"\1 {_GONE}"),
-    # name=value and "name": "value", whatever the name's exact spelling.
+    # name=value and "name": "value", in any spelling of the name.
     (
         re.compile(
             r"(?i)([\"']?\b[\w-]{0,40}(?:api[_-]?key|secret|token|password|passwd|authorization)[\w-]{0,20}"

@@ -54,7 +54,7 @@ def grove(
             Path(folder) / "grove.db",
             clock=clock or SteppingClock(),
             entropy=entropy,
-            # Whatever looked at the clock by itself would make two runs differ.
+            # Background work looks at the clock by itself, and would make two runs differ.
             background=False,
             providers=None if model is None else ProviderRegistry({model.name: model}),
         ) as opened:

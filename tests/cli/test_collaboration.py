@@ -82,7 +82,7 @@ def test_a_limit_is_told_and_nonsense_is_refused(pair):
     assert pair("collaborate", "--resume").out.startswith("Let me look.")
     assert "nothing to go on with" in pair.fail("NOT_FOUND", "collaborate", "--resume")
     assert "exclude each other" in pair.fail("INVALID_INPUT", "collaborate", "--resume", "--once", "Hm")
-    assert "makes no sense" in pair.fail("INVALID_INPUT", "collaborate", "--once", "Hm", "--turns", "0")
+    assert "turns must be" in pair.fail("INVALID_INPUT", "collaborate", "--once", "Hm", "--turns", "0")
     assert "the text is empty" in pair.fail("INVALID_INPUT", "collaborate", "--once", " ")
     pair.ok("agents", "add", "Plain", "--model", "scripted:echo")
     assert "is not loom-aware" in pair.fail(

@@ -31,8 +31,8 @@ def workshop(
         yield grove, trees[0] if trees else grove.plant("Marie"), model
 
 
-def run(grove, tree, text="Look around.", **wishes):
-    return grove.agent(MUSE).run(text, tree=tree, **wishes)
+def run(grove, tree, text="Look around.", **options):
+    return grove.agent(MUSE).run(text, tree=tree, **options)
 
 
 def words(request) -> str:

@@ -1,7 +1,5 @@
 """What a loom-aware agent is sent from a place in a tree, on both stores."""
 
-import json
-
 import pytest
 from tests.collaborating.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
@@ -250,8 +248,8 @@ def test_what_was_sent_is_kept_with_its_manifest_and_can_be_rebuilt(address):
         assert checked.why == "what a loom-aware agent is shown changes with time"
         kinds = {entry.id for entry in sent.manifest}
         assert {"agent", "said:1", "answered:1"} <= kinds
-        told = json.loads(found.reply.provenance().manifest)
-        assert told["generation"]["agent"] == loom.agent(MUSE).id
+        assert found.reply.provenance().manifest == sent.manifest
+        assert sent.generation["agent"] == loom.agent(MUSE).id
         assert "[result:1]" in words(model.requests[1])
 
 

@@ -72,21 +72,21 @@ def test_in_debug_every_request_of_a_run_is_logged_in_layers(file_address, caplo
 
 
 @covers("loom.kept-in-layers")
-@pytest.mark.parametrize("wishes", [{}, {"library": "inline"}, {"limit": 2_000}])
-def test_a_nodes_envelope_for_a_loom_aware_agent_is_what_its_context_says(file_address, wishes):
+@pytest.mark.parametrize("options", [{}, {"library": "inline"}, {"limit": 2_000}])
+def test_a_nodes_envelope_for_a_loom_aware_agent_is_what_its_context_says(file_address, options):
     with workshop(file_address, []) as (_, tree, _model):
         node = tree.say("See this.", attachments=[LAMP]).say("I see.", author=MUSE)
         for _ in range(4):
             node = node.say("And this? " * 60).say("I see. " * 60, author=MUSE)
         node = node.say("Well?", attachments=[LAMP])
-        envelope = node.envelope(agent=MUSE, **wishes)
-        preferences = {name: value for name, value in wishes.items() if name == "library"}
-        limits = {name: value for name, value in wishes.items() if name == "limit"}
+        envelope = node.envelope(agent=MUSE, **options)
+        preferences = {name: value for name, value in options.items() if name == "library"}
+        limits = {name: value for name, value in options.items() if name == "limit"}
         context = node.context(agent=MUSE, preferences=preferences, **limits)
         assert context.messages == envelope.messages
         assert context.layers == envelope.layers
         assert "=== Loom Context ===" in envelope.processed_user_text
         assert context.tokens == envelope.tokens
-        prepared = node.prepare(agent=MUSE, **wishes)
+        prepared = node.prepare(agent=MUSE, **options)
         assert prepared.envelope.messages == envelope.messages
         assert prepared.turn == (node.id,)

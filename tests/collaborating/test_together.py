@@ -183,7 +183,7 @@ def test_who_lost_the_place_writes_nothing_there_and_what_it_said_is_kept(addres
 @covers("lease.durable-and-expiring")
 def test_a_dead_holders_place_is_free_when_its_time_has_run_out(file_address):
     moment = [0]
-    from weft.runtime.operations.scope import system_clock
+    from weft.ids import system_clock
 
     clock = lambda: system_clock() + moment[0]  # noqa: E731
     with workshop(file_address, ["One.", "Two."], clock=clock) as (grove, tree, _):
@@ -198,7 +198,7 @@ def test_a_dead_holders_place_is_free_when_its_time_has_run_out(file_address):
 @covers("presence.from-cursors")
 def test_who_is_at_work_is_seen_by_the_others_and_goes_when_there_is_no_sign_of_life(file_address):
     moment = [0]
-    from weft.runtime.operations.scope import system_clock
+    from weft.ids import system_clock
 
     clock = lambda: system_clock() + moment[0]  # noqa: E731
     gate = Gate()

@@ -54,9 +54,9 @@ class Desk:
     def answer(self, turn: NodeHandle, text: str = "Yes.") -> NodeHandle:
         return turn.say(text, author=self.agent)
 
-    def send(self, turn: NodeHandle, **wishes):
+    def send(self, turn: NodeHandle, **options):
         """The request as a generation would make it: prepared, kept, answered."""
-        prepared = turn.prepare(agent=self.agent, **wishes)
+        prepared = turn.prepare(agent=self.agent, **options)
         kept = self.grove.layers.keep(prepared)
         self.answer(turn)
         return prepared, kept

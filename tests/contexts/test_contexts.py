@@ -479,13 +479,14 @@ def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
-    from weft.runtime.contexts.assembler import Contexts, options_from
+    from weft.runtime.contexts.assembler import Contexts
+    from weft.runtime.contexts.options import ContextOptions
     from weft.runtime.operations.node_values import ContentCache
 
     small = ContentCache(room=3_000)
     narrow = Contexts(loom.contexts.store, loom.contexts.actor, small)
     wide = chat.context()
-    assert narrow.at(chat.value.tree_id, chat.id, options_from({})) == wide
+    assert narrow.at(chat.value.tree_id, chat.id, ContextOptions()) == wide
     assert small._used <= 3_000
     assert 0 < len(small._kept) < 60
 
@@ -506,8 +507,8 @@ def test_what_providers_counted_is_learned_as_numbered_versions(fresh_loom):
     fresh_loom.add_agent("bot", model_ref=model, max_tokens=64)
     tree = fresh_loom.plant("Usage", "What is a loom? " * 30)
 
-    def call(ratio, **wishes):
-        context = tree.root.context(agent="bot", **wishes)
+    def call(ratio, **options):
+        context = tree.root.context(agent="bot", **options)
         manifest = json.dumps(context.manifest.stored()).encode()
         usage = Usage(prompt=int(context.tokens * ratio))
         response = RawResponse(body=b"{}", provider="local", model="any", usage=usage)
@@ -560,7 +561,7 @@ def test_who_may_not_look_sees_no_context(loom, chat):
 
 
 def _options():
-    from weft.runtime.contexts.assembler import ContextOptions
+    from weft.runtime.contexts.options import ContextOptions
 
     return ContextOptions()
 

@@ -10,7 +10,7 @@ from weft.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
-from weft.runtime.operations.vaults import MountVault
+from weft.runtime.operations.projects import MountVault
 
 
 @covers("item.images-from-active-note-only", "library.never-images")

@@ -237,8 +237,8 @@ def test_settings_of_layers_are_preferences_at_three_levels(fresh_loom, tmp_path
     desk.answer(desk.ask("One", path))
     turn = desk.ask("Two")
 
-    def placed(**wishes) -> str:
-        return str(turn.envelope(**wishes).manifest.facts.settings["library"])
+    def placed(**options) -> str:
+        return str(turn.envelope(**options).manifest.facts.settings["library"])
 
     assert placed() == "system"
     fresh_loom.prefer(library="inline", library_share=0.25)
@@ -257,7 +257,7 @@ def test_settings_of_layers_are_preferences_at_three_levels(fresh_loom, tmp_path
     ):
         with pytest.raises(InvalidInputError):
             fresh_loom.prefer(**wrong)
-    with pytest.raises(InvalidInputError, match="cannot be wished for by 'libary'"):
+    with pytest.raises(InvalidInputError, match="unknown option 'libary'"):
         turn.envelope(libary="inline")
     with pytest.raises(InvalidInputError, match="there is no preference"):
         turn.envelope(preferences={"lib": "inline"})
@@ -405,8 +405,8 @@ def test_every_context_has_layers_and_items_are_told_wherever_one_looks(desk):
     }
     desk.answer(before)
     asked = desk.ask("And now?", note)
-    wishes = {"limit": 500, "agent": desk.agent}
-    context, envelope = asked.context(**wishes), asked.envelope(**wishes)
+    options = {"limit": 500, "agent": desk.agent}
+    context, envelope = asked.context(**options), asked.envelope(**options)
     assert context.layers == envelope.layers
     assert context.messages == envelope.messages
     assert (note, "kept") in [(entry.id, entry.outcome) for entry in context.manifest]
@@ -415,7 +415,7 @@ def test_every_context_has_layers_and_items_are_told_wherever_one_looks(desk):
     ]
     assert context.diff(before.context(limit=500))
     assert (
-        desk.grove.recipes.at(asked, "dialogue", **wishes).messages[-1]["content"]
+        desk.grove.recipes.at(asked, "dialogue", **options).messages[-1]["content"]
         == context.messages[-1].text
     )
     cut = asked.context(limit=60, strategy="rollingWindow")
@@ -500,9 +500,9 @@ def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk
     for limit in (300, 1_500, 6_000):
         for placement in ("system", "inline"):
             for strategy in ("truncateMiddle", "rollingWindow"):
-                wishes = {"limit": limit, "library": placement, "strategy": strategy, "step": 0}
+                options = {"limit": limit, "library": placement, "strategy": strategy, "step": 0}
                 try:
-                    found = node.envelope(agent=desk.agent, **wishes)
+                    found = node.envelope(agent=desk.agent, **options)
                 except (ContextLimitError, InvalidInputError):
                     # The system alone is too large, or all is excluded.
                     continue
@@ -513,32 +513,32 @@ def test_whatever_a_path_is_like_its_budget_holds_and_what_is_told_is_there(desk
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("options", "said"),
     [
-        ({"items": ["a.md"]}, "items are items, got 'a.md'"),
+        ({"items": ["a.md"]}, "items must be a list of Item or ContextItem, got list"),
         ({"items": None}, "items must be a list"),
         ({"items": [Item(id="", type="note", content="")]}, "needs an id and a type"),
-        ({"tool_outputs": ["x"]}, "tool_outputs must be a list of what tools gave"),
-        ({"tool_outputs": "x"}, "tool_outputs must be a list of what tools gave"),
+        ({"tool_outputs": ["x"]}, "tool_outputs must be a list of ToolOutput"),
+        ({"tool_outputs": "x"}, "tool_outputs must be a list of ToolOutput"),
         ({"tool_descriptions": 5}, "tool_descriptions must be a string"),
         ({"memory_block": None}, "memory_block must be a string"),
         ({"summary": 5}, "summary must be a string"),
         ({"fresh": "no"}, "fresh must be true or false"),
     ],
 )
-def test_a_wrong_wish_for_an_envelope_is_told_by_its_name(desk, wishes, said):
+def test_a_wrong_option_of_an_envelope_is_refused_by_its_name(desk, options, said):
     turn = desk.ask("One")
     with pytest.raises(InvalidInputError, match=said):
-        turn.envelope(agent=desk.agent, **wishes)
+        turn.envelope(agent=desk.agent, **options)
     with pytest.raises(InvalidInputError, match="items must be Item or a string, got"):
         turn.attach(5)
 
 
 @covers("library.compacted-over-its-share")
-@pytest.mark.parametrize("wishes", [{"limit": 8_000}, {"preferences": {"libraryShare": 0.01}}])
-def test_a_share_far_below_the_models_window_still_holds_what_fits_into_it(loom, tmp_path, wishes):
+@pytest.mark.parametrize("options", [{"limit": 8_000}, {"preferences": {"libraryShare": 0.01}}])
+def test_a_share_far_below_the_models_window_still_holds_what_fits_into_it(loom, tmp_path, options):
     desk = Desk(loom, tmp_path / "vault", provider="anthropic:claude-sonnet-4-5")
     path = desk.write("a.md", "word " * 1_000)
     desk.answer(desk.ask("One", path))
-    (held,) = desk.ask("Two").envelope(agent=desk.agent, **wishes).layer(LayerId.LIBRARY).segments
+    (held,) = desk.ask("Two").envelope(agent=desk.agent, **options).layer(LayerId.LIBRARY).segments
     assert held.metadata["form"] == "full"

@@ -45,8 +45,10 @@ def test_numbers_without_measure_are_as_good_as_no_limit_and_none_is_not_a_windo
     for number in range(6):
         tree.say(f"line {number}")
     whole = tree.context()
-    vast = tree.context(limit=2**80, preferences={"minimumRecentNodes": 2**70})
+    vast = tree.context(limit=2**53, preferences={"minimumRecentNodes": 2**70})
     assert vast.messages == whole.messages
+    with pytest.raises(InvalidInputError, match="limit must be between 0 and 9,007"):
+        tree.context(limit=2**80)
     with pytest.raises(InvalidInputError, match="window must be at least 1"):
         tree.context(window=0)
 
@@ -198,7 +200,7 @@ def test_sources_that_are_not_there_are_told_and_are_no_recent_nodes(loom):
 
 
 @covers("dialogue.nothing-to-send", "fit.stop-never-cuts")
-def test_blank_input_is_no_input_unknown_wishes_are_refused_and_what_never_cuts_cuts_no_merge(loom):
+def test_blank_input_is_no_input_unknown_options_are_refused_and_what_never_cuts_cuts_no_merge(loom):
     tree = loom.plant("Odd", "root")
     tree.root.exclude()
     with pytest.raises(InvalidInputError, match="nothing is left"):
@@ -271,12 +273,12 @@ def test_a_plan_tells_the_same_as_the_request_made_of_it(loom):
         node = node.say(call, author="teller") if number % 2 == 0 else node.say("no words from it")
         node = node.say(f"line {number} " * 9, author="teller" if number % 3 else None)
     node = node.say(Mixed((Text("So."), ToolCall(id="open", name="look", arguments={}))), author="teller")
-    wishes = [{}, *({"limit": limit} for limit in (60, 200, 400, 700))]
-    wishes += [{**each, "preferences": {"nameAuthors": True}} for each in wishes]
-    wishes += [{"limit": 300, "text": "Go on.", "context": [beside]}, {"prefill": True}]
-    wishes += [{"limit": 300, "strategy": "rollingWindow"}, {"limit": 300, "estimator": "openai:o200k_base"}]
-    for wish in wishes:
-        assert list(node.manifest(**wish)) == list(node.context(**wish).manifest)
+    options = [{}, *({"limit": limit} for limit in (60, 200, 400, 700))]
+    options += [{**each, "preferences": {"nameAuthors": True}} for each in options]
+    options += [{"limit": 300, "text": "Go on.", "context": [beside]}, {"prefill": True}]
+    options += [{"limit": 300, "strategy": "rollingWindow"}, {"limit": 300, "estimator": "openai:o200k_base"}]
+    for each in options:
+        assert list(node.manifest(**each)) == list(node.context(**each).manifest)
 
 
 @covers("fit.preferences-overridable", "tokens.exact-where-installed", "tokens.calibration-frozen")
@@ -317,24 +319,23 @@ WRONG = {
     "text": [5, b"x"],
     "context": [5, [5], [None], "abc"],
     "instructions": [None, [5]],
-    "preferences": [None, [], "x"],
+    "preferences": [5, [], "x"],
     "prefix_cache": ["x"],
-    "prefill": [None],
+    "prefill": [5],
 }
 
 
 @covers("fit.limit-given", "fit.preferences-overridable")
-def test_wishes_of_the_wrong_kind_are_refused_by_their_name(loom):
+def test_options_of_the_wrong_kind_are_refused_by_their_name(loom):
     tree = loom.plant("Wrong", "Hello.")
     for name, values in WRONG.items():
         for value in values:
-            said = "truncationStep" if name == "step" else name
-            with pytest.raises(InvalidInputError, match=said):
+            with pytest.raises(InvalidInputError, match=f"{name}|truncationStep"):
                 tree.context(**{"limit": 100, name: value})
     with pytest.raises(InvalidInputError, match="context"):
         tree.context(context=tree.root)
     with pytest.raises(InvalidInputError, match="preferences"):
-        tree.envelope(preferences=None)
+        tree.envelope(preferences=5)
 
 
 @covers("fit.stop-error-says-how-much")

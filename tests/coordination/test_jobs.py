@@ -93,7 +93,7 @@ def test_a_job_is_there_exactly_if_the_write_was(desk):
 
 
 @covers("job.durable")
-def test_a_job_survives_the_process_that_wished_for_it(address):
+def test_a_job_survives_the_process_that_requested_it(address):
     clock = HandClock()
     with weft.open(address, clock=clock) as grove:
         Desk(grove, clock).put(payload='{"n":1}')
@@ -104,8 +104,8 @@ def test_a_job_survives_the_process_that_wished_for_it(address):
         assert desk.jobs == []
 
 
-@covers("job.same-wish-once")
-def test_the_same_wish_twice_is_one_job(desk):
+@covers("job.same-request-once")
+def test_the_same_request_twice_is_one_job(desk):
     tree = desk.grove.plant("Marie")
     key = tree_key(desk.grove, tree.id)
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_the_earlier_of_two_times_counts(desk):
     assert desk.runner().run_pending() == 1
 
 
-def test_a_wish_made_while_the_job_runs_is_another_job(desk):
+def test_a_request_made_while_the_job_runs_is_another_job(desk):
     seen = []
 
     def run(job):

@@ -311,9 +311,9 @@ def test_a_node_that_was_pruned_meanwhile_gets_no_child_but_the_answer_is_kept(a
 def test_nonsense_is_refused(file_address):
     with grove_with(file_address, Scripted()) as grove:
         node = grove.plant("Marie").say("Well?")
-        for wishes in ({"n": 0}, {"n": True}, {"agents": ["Echo", "Echo"]}, {"temperature": -1}):
+        for options in ({"n": 0}, {"n": True}, {"agents": ["Echo", "Echo"]}, {"temperature": -1}):
             with pytest.raises(InvalidInputError):
-                node.generate(**wishes)
+                node.generate(**options)
         with pytest.raises(LimitExceededError, match="the most is 100"):
             node.generate(n=10**9)
         with pytest.raises(InvalidInputError, match="is a person"):
@@ -562,13 +562,13 @@ def test_a_context_for_an_agent_is_what_its_model_is_sent(address):
 
 
 @covers("context.as-the-model-is")
-def test_a_wish_for_one_ability_of_a_provider_leaves_the_others_as_its_profile_says(address):
+def test_an_option_for_one_ability_of_a_provider_leaves_the_others_as_its_profile_says(address):
     with grove_with(address, Scripted(profile=profile_with(prefill=True, choices=1))) as grove:
         agent = next(agent for agent in grove.agents() if agent.name == "Echo")
         said = grove.plant("Half", "Begin.").say("The pot is", author=agent.id)
-        for wishes, last in [
+        for options, last in [
             ({}, "assistant"),
             ({"prefix_cache": True}, "assistant"),
             ({"prefill": False}, "user"),
         ]:
-            assert said.context(agent=agent.id, **wishes).messages[-1].role == last, wishes
+            assert said.context(agent=agent.id, **options).messages[-1].role == last, options

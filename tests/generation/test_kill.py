@@ -13,7 +13,7 @@ from tests.generation.stage import attempts, count, grove_with
 from tests.soundness import check_file, check_sound
 
 from weft.errors import ConflictError
-from weft.runtime.operations.scope import system_clock
+from weft.ids import system_clock
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Scripted

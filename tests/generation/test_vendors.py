@@ -17,7 +17,7 @@ from tests.soundness import check_sound
 import weft
 from weft.errors import ProviderError
 from weft.providers.base import ProviderRegistry
-from weft.runtime.coordination.model_loop import model_loop
+from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.stream import TextChunk
 
 WORDS = ["Hel", "lo ", "thére ", "— 🌊"]
@@ -108,7 +108,12 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         assert any(CANARY in value for heard in server.heard for _, value in heard.headers)
         grove.export(tmp_path / "all.json")
         node.provenance().save_bundle(tmp_path / "node.weft")
-        traces += [repr(grove), repr(node), repr(node.provenance()), node.provenance().manifest.decode()]
+        traces += [
+            repr(grove),
+            repr(node),
+            repr(node.provenance()),
+            repr(node.provenance().manifest.to_wire()),
+        ]
         traces += [str(event) for event in grove.events().events]
         if "postgres" not in address:
             grove.backup(tmp_path / "copy.db")

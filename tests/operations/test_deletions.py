@@ -13,7 +13,7 @@ from weft.errors import NotFoundError, StorageError
 from weft.runtime.operations.executor import finish_deletions
 from weft.runtime.operations.trees import DeleteTree
 from weft.store.sqlite import SqliteStore
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Image, Mixed, Text
 from weft.tree.item import Item

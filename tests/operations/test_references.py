@@ -47,7 +47,7 @@ def test_an_archived_tree_is_not_linked_whichever_is_older(loom, archived):
     ):
         with pytest.raises(ConflictError, match="archived") as caught:
             action()
-        assert caught.value.hint == "unarchive it first"
+        assert caught.value.hint == "unarchive it first: tree.unarchive()"
     loom.tag(ends[1 - archived], "x")
     trees[archived].unarchive()
     assert loom.links(ends[0]) == []

@@ -114,7 +114,7 @@ def test_a_failure_is_tried_again_later_and_later_and_given_up_in_the_end(
         assert (stamp.status, stamp.attempts) == (StampStatus.PENDING, 1)
         assert "status 503" in (stamp.error or "")
         assert tsa.asked == 1
-    # The wish is a row: a new process goes on with it.
+    # The request is a row: a new process continues it.
     now[0] += MINUTE
     with weft.grove.grove.open_grove(address, clock=lambda: now[0]) as grove:
         assert grove.fetch_timestamps().certified == 1
@@ -160,7 +160,7 @@ def test_an_open_grove_fetches_what_was_asked_for_by_itself(address: str, tsa: A
         tree.say("a commit wakes it")
         wait_for(grove, tree.id, StampStatus.PENDING, 2)
     now[0] += 2 * MINUTE
-    # The wish and the time of the next try are rows: whoever opens the grove next goes on with them.
+    # The request and the time of the next try are rows: the next process that opens the grove continues.
     with weft.grove.grove.open_grove(address, clock=clock, background=True) as grove:
         wait_for(grove, tree.id, StampStatus.CERTIFIED, 2)
         assert grove.verify().valid

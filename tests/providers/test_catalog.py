@@ -94,7 +94,7 @@ def test_offline_a_stale_list_is_served_with_a_mark(catalog, lab, clock):
 
 @covers("provider.catalog-cached")
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"version": 2}', '{"version": 1, "listedAt": 1, "models": [3]}']
+    "text", ["", "{", "[]", "null", '{"version": 1}', '{"version": 2, "listedAt": 1, "models": [3]}']
 )
 def test_a_damaged_list_is_asked_for_again(catalog, lab, tmp_path, text):
     folder = tmp_path / "models"

@@ -10,6 +10,7 @@ from tests.providers.asking import chat, gather
 from tests.providers.houses import CANARY, HOUSES, MARK, House, connect
 from tests.providers.loopback import Loopback, gone, plain, silent, streamed
 
+from weft.error_hints import Face, hint_on
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import ResponseLimits, dry_run
 from weft.providers.base import Parameters, Request, ToolSpec
@@ -439,7 +440,7 @@ def test_without_a_key_nothing_is_sent_and_the_way_out_is_named(house):
     """Servers on the own machine want none."""
     scene, server = play(house, streamed(*house.text(WORDS)), key=None)
     assert scene.error.trouble is Trouble.AUTHENTICATION
-    assert f"weft keys set {house.name}" in scene.error.hint
+    assert f"weft keys set {house.name}" in hint_on(Face.CLI, scene.error.hint)
     assert server.heard == []
 
 

@@ -14,6 +14,7 @@ from tests.providers.asking import chat, gather
 from tests.providers.houses import ANTHROPIC, CHAT, GOOGLE, connect
 from tests.providers.loopback import Loopback, streamed
 
+from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble
 from weft.providers.adapter import Connection
 from weft.providers.compatible import Compatible
@@ -291,7 +292,7 @@ def test_a_kept_key_does_not_follow_a_changed_address(path, ring):
         ) as caught:
             key_at(url, key_needed=False)
         assert caught.value.trouble is Trouble.AUTHENTICATION
-        assert f"weft keys set lab --for {Endpoint(url).authority}" in caught.value.hint
+        assert f"weft keys set lab --for {Endpoint(url).authority}" in hint_on(Face.CLI, caught.value.hint)
     found.set("lab", "other", "other.example")
     assert key_at("https://other.example/v1").reveal() == "other"
     assert key_at("https://lab.example/v1").reveal() == CANARY

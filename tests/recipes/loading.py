@@ -58,6 +58,6 @@ def contents(followed):
 
 def path_recipe(tree, node, *components, **more):
     return {
-        "kala": {"kind": "Path", "treeId": tree.id, "nodeId": node.id, **more.pop("wishes", {})},
+        "kala": {"kind": "Path", "treeId": tree.id, "nodeId": node.id, **more.pop("options", {})},
         "model": {"filters": [], "components": list(components), **more},
     }

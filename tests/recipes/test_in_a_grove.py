@@ -244,12 +244,12 @@ def test_a_stream_is_of_the_project_then_of_the_user_then_of_nobody(loom, user):
 
 
 @covers("records.fallback")
-def test_a_list_falls_back_as_recipes_do_where_that_is_wished_for(loom, user):
+def test_a_list_falls_back_as_recipes_do_where_that_is_requested(loom, user):
     session = f"listed {user}"
     loom.records.append("notes", "nobody's", session=session, create_time=END)
 
-    def listed(project=None, **wishes):
-        found = loom.records.list("notes", user=user, project=project, session=session, **wishes)
+    def listed(project=None, **options):
+        found = loom.records.list("notes", user=user, project=project, session=session, **options)
         return [record.document["value"] for record in found]
 
     assert (listed(), listed(fallback=True), listed("p", fallback=True)) == ([], ["nobody's"], ["nobody's"])

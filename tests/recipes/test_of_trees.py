@@ -95,11 +95,11 @@ def test_what_is_assembled_is_no_record_and_has_no_id(loom, talk, stream):
 
 
 @covers("kala.path")
-def test_a_wish_that_is_null_is_none(loom, talk):
+def test_an_option_that_is_null_is_none(loom, talk):
     tree, nodes = talk
     recipe = path_recipe(tree, nodes[2], yoj("dialogue"))
-    wishes = dict.fromkeys(("limit", "preferences", "annotations", "agent", "step"))
-    assert loom.recipes.run({**recipe, "kala": {**recipe["kala"], **wishes}}).messages == (
+    options = dict.fromkeys(("limit", "preferences", "annotations", "agent", "step"))
+    assert loom.recipes.run({**recipe, "kala": {**recipe["kala"], **options}}).messages == (
         loom.recipes.run(recipe).messages
     )
 
@@ -146,10 +146,12 @@ def test_a_dialogue_is_a_recipe_whose_messages_and_account_are_the_contexts(loom
     ]
     with pytest.raises(InvalidInputError, match="the tree is in dialogue mode"):
         loom.recipes.at(nodes[-1], "buffer")
-    with pytest.raises(InvalidInputError, match="kala.limits is not known") as caught:
+    with pytest.raises(
+        InvalidInputError, match="unknown option 'kala.limits' .hint: did you mean limit"
+    ) as caught:
         loom.recipes.at(nodes[-1], "dialogue", limits=60)
     assert caught.value.path == "kala.limits"
-    with pytest.raises(InvalidInputError, match="kala.limit has the wrong kind"):
+    with pytest.raises(InvalidInputError, match="limit must be a whole number, got '60'"):
         loom.recipes.at(nodes[-1], "dialogue", limit="60")
 
 
@@ -189,7 +191,7 @@ def test_a_request_in_layers_is_a_recipe_too(loom, talk):
     assert all((entry.kind, entry.id, entry.outcome) in told for entry in envelope.manifest)
     inline = loom.recipes.at(nodes[-1], "layered", limit=2_000, library="inline")
     assert inline.messages
-    with pytest.raises(InvalidInputError, match="kala.library is a wish for layers"):
+    with pytest.raises(InvalidInputError, match="kala.library is an option of layers"):
         loom.recipes.at(nodes[-1], "dialogue", library="inline")
 
 

@@ -16,12 +16,13 @@ from tests.growing import grow
 
 import weft
 from weft.grove.grove import open_grove
-from weft.runtime.search.indexer import catch_up, stop_indexing
+from weft.runtime.coordination.background import stop_workers
+from weft.runtime.search.indexer import catch_up
 from weft.store import schema
 from weft.store.addresses import open_store
 from weft.store.index_updates import Size, lagging_trees, prepare, present_mark, write_portions
 from weft.store.lookup import find_tree
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 from weft.store.text_index import clear_index, key_of
 from weft.store.tree_queries import node_row
 
@@ -253,7 +254,7 @@ def test_what_was_read_before_a_delete_is_not_written_after_it(fresh_loom):
     store = fresh_loom.caller.executor.store
     tree = fresh_loom.plant("Gone", "loom")
     document = fresh_loom.write_document("Paper", "loom")
-    stop_indexing(store)
+    stop_workers(store)
     store.write(clear_index)
     with store.read() as session:
         portions = [prepare(session, key, ALL) for key in lagging_trees(session)]

@@ -38,7 +38,7 @@ def test_records_are_appended_and_listed_by_user_session_name_and_time(ask):
 
 
 @covers("records.fallback", "endpoint.records")
-def test_what_a_user_has_not_is_listed_from_what_belongs_to_nobody_where_that_is_wished_for(ask, loom):
+def test_what_a_user_has_not_is_listed_from_what_belongs_to_nobody_where_that_is_requested(ask, loom):
     loom.records.append("notes", "nobody's", session="shared", create_time=1.0)
     ada = ask("ada")
     asked = "/api/records?name=notes&sessionId=shared"

@@ -9,12 +9,12 @@ from tests.growing import grow
 from tests.statements import statements
 
 import weft
-from weft.runtime.contexts.assembler import options_from
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
 from weft.store.path_queries import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
 from weft.store.sqlite import SqliteStore
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 from weft.store.tree_queries import ancestor_at_depth, children, node_row, origins_of, versions_at, walk_up
 
 DEPTH = 100_000
@@ -91,9 +91,9 @@ def test_looking_at_a_deep_node_takes_as_many_queries_as_at_a_shallow_one(deep, 
         assert numbers[0] <= (30 if "context" in name else 14), (name, numbers)
 
 
-def _context(deep, tree, leaf, **wishes):
+def _context(deep, tree, leaf, **options):
     deep.grove.caller.executor.contents.clear()
-    found = deep.grove.contexts.at(tree, leaf, options_from({"limit": 400, **wishes}))
+    found = deep.grove.contexts.at(tree, leaf, ContextOptions(**{"limit": 400, **options}))
     assert found.tokens <= 400
     assert found.removed_nodes > 900
 

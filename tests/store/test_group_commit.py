@@ -12,7 +12,8 @@ from tests.soundness import check_sound
 import weft
 from weft.errors import StorageError, UnavailableError
 from weft.store import schema
-from weft.store.sqlite_file import CHECKPOINT_BYTES, driver_of
+from weft.store.sqlite_dialect import driver_of
+from weft.store.sqlite_file import CHECKPOINT_BYTES
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from tests.covers import covers
 
 import weft
 from weft.errors import UnavailableError
-from weft.store import sqlite_file
+from weft.store import sqlite_dialect
 from weft.store.base import Snapshot
 
 
 @pytest.fixture
 def grove(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "_READERS", 1)
-    monkeypatch.setattr(sqlite_file, "_POOL_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite_dialect, "_READERS", 1)
+    monkeypatch.setattr(sqlite_dialect, "_POOL_SECONDS", 0.2)
     with weft.open(tmp_path / "grove.db") as opened:
         yield opened
 

@@ -166,7 +166,7 @@ def test_a_grove_from_before_the_first_schema_is_refused(address, version):
     engine.dispose()
     with pytest.raises(StorageError, match="from before the first release") as caught:
         weft.open(address)
-    assert "weft export" in caught.value.hint
+    assert "export it with the Weft that made it" in caught.value.hint
     if not address.startswith("postgresql"):
         assert [
             finding.about for finding in examine(address).findings if finding.level is HealthLevel.WRONG

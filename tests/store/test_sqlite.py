@@ -14,7 +14,7 @@ from tests.covers import covers
 import weft
 from weft.errors import ConflictError, UnavailableError, WeftError
 from weft.store.lock import GroveLock
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.covers import covers
 
 import weft
 from weft.errors import StorageError, UnavailableError
-from weft.store.sqlite_file import driver_of
+from weft.store.sqlite_dialect import driver_of
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from tests.covers import covers
 
 import weft
 from weft.context.settings import Preferences
-from weft.tree.json_names import camel, snake, to_wire
+from weft.tree.json import camel, snake
+from weft.tree.json_names import to_wire
 
 
 def every_field():

@@ -18,11 +18,17 @@ from weft.runtime.operations.edits import Edit, Erase, Join, Split
 from weft.runtime.operations.executor import Operation
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
 from weft.runtime.operations.nodes import Annotate, Append, AppendHistory, Merge
-from weft.runtime.operations.projects import ArchiveProject, AssignProject, ChangeProject, CreateProject
+from weft.runtime.operations.projects import (
+    ArchiveProject,
+    AssignProject,
+    ChangeProject,
+    CreateProject,
+    MountVault,
+    UnmountVault,
+)
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
 from weft.runtime.operations.settings import ChangeSettings, Prefer, PreferInTree
 from weft.runtime.operations.trees import Archive, Describe, Plant, Unarchive
-from weft.runtime.operations.vaults import MountVault, UnmountVault
 from weft.runtime.records.streams import AppendRecords
 from weft.runtime.undo.step import tops_now
 from weft.store.lookup import find_agent, find_tree

@@ -19,13 +19,15 @@ from weft.cli.terminal import (
 from weft.cli.text_input import text_given
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
+from weft.error_hints import Face
 from weft.errors import InvalidInputError
+from weft.runtime.generation.options import RunOptions
 from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.commands.reply import Result
-    from weft.grove.agent import Collaborated, CollaboratorRun, RunWishes
+    from weft.grove.agent import Collaborated, CollaboratorRun
     from weft.grove.tree import TreeHandle
     from weft.runtime.collaboration.run_events import RunEvent
 
@@ -58,7 +60,9 @@ def do(
     A failure does not stop the others; the exit code is that of the first failure.
     """
     with text_given(_lines(words)) as text:
-        done = session.tree.do(text, agent=agent)
+        from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415 - loads with the grove
+
+        done = run_commands(session.grove.caller, session.tree.id, text, agent, face=Face.CLI)
     if session.out.as_json:
         session.out.json([result_to_wire(result) for result in done])
     else:
@@ -99,9 +103,9 @@ def collaborate(
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
     a turn; a line that begins with → is your own command.
     """
-    options: RunWishes = {} if turns is None else {"turns": turns}
-    if max_tokens is not None:
-        options["max_tokens"] = max_tokens
+    options = (
+        RunOptions(max_tokens=max_tokens) if turns is None else RunOptions(turns=turns, max_tokens=max_tokens)
+    )
     tree, node = starting_place(session, reference)
     terminal = _Collaboration(session, tree, agent, options, at=None if node is None else node.id)
     if once is not None and resume:
@@ -128,7 +132,7 @@ class _Collaboration(Terminal):
         session: CliSession,
         tree: "TreeHandle | None",
         agent: str | None,
-        options: "RunWishes",
+        options: RunOptions,
         *,
         at: str | None = None,
     ) -> None:
@@ -164,7 +168,9 @@ class _Collaboration(Terminal):
     def _do(self, turn: str) -> None:
         """Run the person's own command."""
         self._switch_back()
-        done = self._current_tree().do(turn)
+        from weft.runtime.collaboration.commands.session import run_commands  # noqa: PLC0415 - loads with the grove
+
+        done = run_commands(self._session.grove.caller, self._current_tree().id, turn, face=Face.CLI)
         self._at = self._current_tree().cursor.id
         if self._session.out.as_json:
             self._session.out.json_line([result_to_wire(result) for result in done])
@@ -183,9 +189,7 @@ class _Collaboration(Terminal):
             raise InvalidInputError("the text is empty")
         tree = self._tree_for(text)
         self._show_run(
-            lambda: start_run(
-                self._session.grove, self._agent, text, tree=tree, node=self._at, wishes=self._options
-            )
+            lambda: start_run(self._session.grove, self._agent, text, self._options, tree=tree, node=self._at)
         )
 
     def resume(self) -> None:
@@ -193,7 +197,7 @@ class _Collaboration(Terminal):
         from weft.grove.agent import resume_run  # noqa: PLC0415 - loads with the grove
 
         tree = self._current_tree()
-        self._show_run(lambda: resume_run(self._session.grove, self._agent, tree=tree, wishes=self._options))
+        self._show_run(lambda: resume_run(self._session.grove, self._agent, self._options, tree=tree))
 
     def _show_run(self, begin: "Callable[[], CollaboratorRun]") -> None:
         with begin() as run:

@@ -1,7 +1,7 @@
 """The context of a request: context, prefer, stats."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from weft.cli.arguments import SettingValues, argument, flag, option
@@ -17,15 +17,17 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
-from weft.tree.json_names import camel, to_wire
+from weft.tree.json import camel
+from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
-    from weft.grove.node import NodeHandle
-    from weft.grove.tree import TreeHandle
-    from weft.runtime.contexts.assembler import ContextWishes
-    from weft.runtime.contexts.options import LayerWishes
-    from weft.tree.content import JsonValue
+    from weft.tree.json import JsonValue
+from weft.runtime.contexts.options import LayerOptions
+
+if TYPE_CHECKING:
+    from weft.context.result import AssembledContext
+    from weft.tree.json import JsonValue
 
 
 def context(
@@ -76,38 +78,32 @@ def context(
     if other is not None and (raw or payload):
         raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
     tree, node = session.place(reference)
-    here = tree if node is None else node
+    here = (tree.id, None if node is None else node.id)
     place = quoted(tree.title) if node is None else f"[{node.local_id}]"
     preferences = dict(read_setting(each) for each in settings or ())
     if strategy is not None:
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    options: ContextWishes = {
-        "limit": limit,
-        "window": window,
-        "max_tokens": max_tokens,
-        "agent": agent,
-        "text": text,
-        "annotations": annotations,
-        "preferences": preferences,
-        "tool_outputs": tool_outputs(session, tool, tree, node),
-    }
+    options = LayerOptions(
+        limit=limit,
+        window=window,
+        max_tokens=max_tokens,
+        agent=agent,
+        text=text,
+        annotations=annotations,
+        preferences=preferences,
+        tool_outputs=tool_outputs(session, tool, tree, node),
+    )
     if other is not None:
         _show_difference(session, here, options, other, layers=layers)
         return
     if layers or payload or sent:
-        prepared = None if sent else (node or tree.cursor).prepare(**options)
-        show_layers(
-            session,
-            place,
-            prepared or (node or tree.cursor).sent(),
-            raw=raw,
-            entries=entries,
-            payload=payload,
-        )
+        end = node or tree.cursor
+        prepared = None if sent else session.grove.layers.prepare(tree.id, end.id, options)
+        show_layers(session, place, prepared or end.sent(), raw=raw, entries=entries, payload=payload)
         return
-    assembled = here.context(**options)
+    assembled = session.grove.contexts.at(*here, options)
     if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
@@ -158,29 +154,22 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 
 
 def _show_difference(
-    session: CliSession,
-    here: "NodeHandle | TreeHandle",
-    options: "ContextWishes",
-    other: str,
-    *,
-    layers: bool,
+    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str, *, layers: bool
 ) -> None:
     """Compare with another node, or with another strategy or setting here."""
     from weft.context.strategy import Strategy  # noqa: PLC0415 - loads with the engine
 
-    there: NodeHandle | TreeHandle = here
-    changed: ContextWishes = options
+    there, changed = here, options
     if other in set(Strategy):
         other = f"truncationStrategy={other}"
     if "=" in other:
         name, value = read_setting(other)
-        changed = {**options, "preferences": {**options.get("preferences", {}), name: value}}
+        changed = replace(options, preferences={**(options.preferences or {}), name: value})
     else:
-        there = session.node(other)
-    if layers:
-        show_changes(session, here.envelope(**options), there.envelope(**changed))
-    else:
-        show_changes(session, here.context(**options), there.context(**changed))
+        node = session.node(other)
+        there = (node.tree_id, node.id)
+    read = session.grove.layers.at if layers else session.grove.contexts.at
+    show_changes(session, read(*here, options), read(*there, changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
@@ -261,16 +250,15 @@ def stats(
     cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
     cache write 1.25).
     """
-    from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - loads with the engine
     from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
-    options: LayerWishes = {"agent": agent, "limit": limit, "window": window}
     with progress_bar("trying other settings") as progress:
         statistics = tree_stats(
             session.grove.layers,
             tree.id,
-            layer_options_from(options),
+            LayerOptions(agent=agent, limit=limit, window=window),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,

@@ -12,12 +12,12 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
 from weft.errors import InvalidInputError, NotFoundError
+from weft.runtime.generation.options import GenerationOptions
 from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
-    from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Stream
 
@@ -65,25 +65,25 @@ def gen(
     Prints the text as it comes; messages on stderr name the new nodes.
     """
     tree, node = session.place(reference)
-    options: GenerationKeywords = {
-        "n": n,
-        "agents": agent or (),
-        "context": [session.node(each) for each in beside or ()],
-        "instructions": [session.node(each) for each in instruction or ()],
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "seed": seed,
-        "limit": limit,
-        "tool_outputs": tool_outputs(session, tool, tree, node),
-        "idempotency_key": key,
-        "max_price": None if max_price is None else _dollars(max_price),
-    }
-    if stop:
-        options["stop"] = stop
+    options = GenerationOptions(
+        n=n,
+        agents=agent or (),
+        context=[session.node(each) for each in beside or ()],
+        instructions=[session.node(each) for each in instruction or ()],
+        temperature=temperature,
+        max_tokens=max_tokens,
+        stop=stop or None,
+        seed=seed,
+        limit=limit,
+        tool_outputs=tool_outputs(session, tool, tree, node),
+        idempotency_key=key,
+        max_price=None if max_price is None else _dollars(max_price),
+    )
+    generations, here = session.grove.generations, None if node is None else node.id
     if dry_run:
-        _show_preflight(session, (node or tree.cursor).preflight(**options))
+        _show_preflight(session, generations.preflight(tree.id, here, options))
         return
-    with (tree if node is None else node).stream(**options) as stream:
+    with generations.stream(tree.id, here, options) as stream:
         stopped = show_stream(session, stream, quiet=session.out.as_json)
     _finish(session, stream, quoted(tree.title))
     if stopped:

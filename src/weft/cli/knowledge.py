@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
     from weft.runtime.contexts.turn_tools import Offered, TurnToolCall
-    from weft.tree.content import JsonValue
     from weft.tree.item import Item
+    from weft.tree.json import JsonValue
 
 _VaultName = Annotated[str, argument("VAULT", "A name or id.")]
 ToolCalls = Annotated[

@@ -10,7 +10,7 @@ from weft.cli.arguments import argument, flag, option
 from weft.cli.output import Column, ago
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError, WeftError
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 
 if TYPE_CHECKING:
     from weft.providers.base import ModelInfo, ModelProfile

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
+from weft.error_hints import Face, Hint
 from weft.errors import WeftError
 from weft.ids import PRIME
 from weft.tree.agent import AgentType
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from weft.runtime.operations.scope import Clock
+    from weft.ids import Clock
     from weft.tree.progress import Progress
 
 T = TypeVar("T")
@@ -217,7 +218,9 @@ def write_error(error: WeftError) -> None:
         head = f"\x1b[31m{head}\x1b[0m"
     sys.stderr.write(f"{head}: {visible(error.message)}\n")
     if error.hint is not None:
-        sys.stderr.write(f"  hint: {visible(error.hint)}\n")
+        sys.stderr.write(
+            f"  hint: {visible(error.hint.on(Face.CLI) if isinstance(error.hint, Hint) else error.hint)}\n"
+        )
 
 
 def wire_object(value: object, *, without: str = "", **more: object) -> dict[str, object]:

@@ -9,7 +9,7 @@ from weft.cli.output import Column, progress_bar
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import STDIN, read_setting, read_text
 from weft.errors import InvalidInputError, NotFoundError
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 from weft.tree.node import counted
 from weft.tree.record import draft_from_wire, record_to_wire
 

@@ -19,8 +19,7 @@ from weft.errors import (
     PermissionDeniedError,
     StorageError,
 )
-from weft.ids import Entropy, normalise_reference
-from weft.runtime.operations.scope import Clock, system_clock
+from weft.ids import Clock, Entropy, normalise_reference, system_clock
 
 if TYPE_CHECKING:
     from weft.grove.document import DocumentHandle

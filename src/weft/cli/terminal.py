@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
+from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
 from weft.tree.node import Status, counted
 
@@ -149,7 +150,8 @@ def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) ->
 
 
 def failure_to_wire(error: WeftError) -> dict[str, object]:
-    wire: dict[str, object] = {"code": error.code, "message": error.message, "hint": error.hint}
+    hint = hint_on(Face.CLI, error.hint)
+    wire: dict[str, object] = {"code": error.code, "message": error.message, "hint": hint}
     return {**wire, "trouble": error.trouble} if isinstance(error, ProviderError) else wire
 
 
@@ -208,7 +210,7 @@ class Terminal(ABC):
                 # An error does not end the session.
                 self._session.out.message(f"✗ {error.code}: {error.message}")
                 if error.hint is not None:
-                    self._session.out.message(f"  hint: {error.hint}")
+                    self._session.out.message(f"  hint: {hint_on(Face.CLI, error.hint)}")
 
     def _take_common(self, word: str) -> bool:
         """Execute a command that every terminal has. False if it is none."""

@@ -11,6 +11,7 @@ from weft.cli.arguments import argument, flag, option
 from weft.cli.output import Piece, progress_bar, quoted, wire_object
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_text
+from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from weft.interop.weft_json import open_file
 from weft.tree.node import counted
@@ -184,7 +185,7 @@ def doctor(
             mark, style = _LEVELS[finding.level.value]
             session.out.pieces([Piece(mark, style), Piece(f" {finding.about}: {finding.words}")])
             if finding.hint is not None:
-                session.out.pieces([Piece(f"  hint: {finding.hint}", "dim")])
+                session.out.pieces([Piece(f"  hint: {hint_on(Face.CLI, finding.hint)}", "dim")])
         session.out.message("no problems" if report.sound else "there are problems")
     if not report.sound:
         session.out.flush()

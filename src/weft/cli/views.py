@@ -21,7 +21,7 @@ from weft.cli.output import (
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 from weft.tree.node import Node, counted
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Mode

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from weft.commands.lexer import quote
+from weft.error_hints import Face, hint_on
 from weft.errors import CrossTreeError, NotFoundError, WeftError
 from weft.tree.tree import Mode
 
@@ -19,7 +20,8 @@ def one_line(text: str) -> str:
 
 def failed(error: WeftError) -> str:
     """An error as a model reads it."""
-    hint = "" if error.hint is None else f"\n  hint: {one_line(error.hint)}"
+    advice = hint_on(Face.AGENT, error.hint)
+    hint = "" if advice is None else f"\n  hint: {one_line(advice)}"
     return f"✗ {error.code}: {one_line(error.message)}{hint}"
 
 

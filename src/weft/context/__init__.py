@@ -1,5 +1,36 @@
 """The context engine: from values to exactly what a model will see. No I/O, no clock, no globals."""
 
+from typing import TYPE_CHECKING
+
 from weft.context.messages import Context, fit_messages
 
-__all__ = ["Context", "fit_messages"]
+if TYPE_CHECKING:
+    # Fitting plain messages needs none of these.
+    from weft.context.layers.blocks import ToolOutput
+    from weft.context.layers.envelope import Envelope
+    from weft.context.manifest import EntryKind, Manifest, ManifestEntry, Outcome
+    from weft.context.result import AssembledContext
+    from weft.context.settings import Preferences
+    from weft.context.strategy import Strategy
+    from weft.context.tokens import Estimator, EstimatorLike, estimator_of
+else:
+    from weft.lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(__name__)
+
+__all__ = [
+    "AssembledContext",
+    "Context",
+    "EntryKind",
+    "Envelope",
+    "Estimator",
+    "EstimatorLike",
+    "Manifest",
+    "ManifestEntry",
+    "Outcome",
+    "Preferences",
+    "Strategy",
+    "ToolOutput",
+    "estimator_of",
+    "fit_messages",
+]

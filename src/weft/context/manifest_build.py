@@ -9,8 +9,8 @@ from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.reference import frame_tokens
 from weft.context.select import Candidate, ExtraSource, Reason
 from weft.context.system import Instruction
-from weft.tree.content import JsonValue
-from weft.tree.json_names import camel, to_wire
+from weft.tree.json import JsonValue, camel
+from weft.tree.json_names import to_wire
 
 _ONLY_NODES = "a document is made of its nodes alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"

@@ -17,7 +17,8 @@ from weft.context.sizes import shortened_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import without_unpaired
 from weft.errors import InvalidInputError
-from weft.tree.content import Block, Content, JsonValue, Text, blocks_of, spoken_text
+from weft.tree.content import Block, Content, Text, blocks_of, spoken_text
+from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.manifest_diff import Changes
 from weft.context.tokens import DEFAULT, Estimator
-from weft.tree.content import JsonObject
+from weft.tree.json import JsonObject
 from weft.tree.message import Message, message_to_wire
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from weft.context.checks import checked_words
 from weft.context.layers.settings import LAYER_FIELDS
 from weft.context.strategy import Strategy
 from weft.errors import ContextLimitError, InvalidInputError
-from weft.tree.json import JsonValue
-from weft.tree.json_names import camel, snake
+from weft.tree.json import JsonValue, camel, snake
 from weft.tree.tree import Mode
 
 __all__ = [

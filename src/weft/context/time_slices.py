@@ -95,12 +95,12 @@ class TreePath:
 
     tree_id: str
     node_id: str
-    wishes: JsonObject = field(default_factory=dict[str, JsonValue], hash=False)
+    options: JsonObject = field(default_factory=dict[str, JsonValue], hash=False)
     """How its context is wanted where a stream is assembled: `limit`, `strategy`, …"""
     kind: ClassVar[str] = "Path"
 
     def to_wire(self) -> JsonObject:
-        return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.wishes}
+        return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.options}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def slice_of(kala: JsonObject) -> Slice:
         case "TermKala":
             return Term(_time(kala, "begin"), _time(kala, "end"))
         case "Path":
-            wishes = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
-            return TreePath(_text(kala, "treeId"), _text(kala, "nodeId"), wishes)
+            options = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
+            return TreePath(_text(kala, "treeId"), _text(kala, "nodeId"), options)
         case kind:
             return Other(str(kind))
 

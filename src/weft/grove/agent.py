@@ -1,47 +1,40 @@
 """Collaborators that one can ask: `loom.agent("Muse").run("Look around.", tree=tree)`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
 
+from weft.argument_checks import OptionSpec, option, takes_options
 from weft.commands.reply import Result
-from weft.context.tokens import EstimatorLike
 from weft.errors import WeftError
 from weft.grove.node import NodeHandle
 from weft.runtime.collaboration.run import Collaboration
 from weft.runtime.collaboration.run_events import Answered, Ending, Finished, RunEvent
-from weft.runtime.collaboration.task import SECONDS, TOKENS, TURNS, Limits, task_for, unfinished_run
-from weft.runtime.contexts.option_checks import check_known
+from weft.runtime.collaboration.task import task_for, unfinished_run
+from weft.runtime.contexts.options import ids_of
 from weft.runtime.coordination.background import register_run
-from weft.runtime.generation.options import parse_options
-from weft.runtime.generation.spending import dollars_from
+from weft.runtime.generation.options import RunOptions
 from weft.runtime.generation.stream import EventStream
 from weft.tree.agent import Agent
-from weft.tree.content import JsonValue
 from weft.tree.node import Identified
 
 if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
 
-class RunWishes(TypedDict, total=False):
-    """How a run is wanted: how long it may go on, and how the model is asked."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions(RunOptions):
+    """How a run goes on."""
 
-    turns: int
-    tokens: int
-    seconds: float
-    dollars: float | Decimal | None
-    temperature: float | None
-    max_tokens: int | None
-    """Of each turn."""
-    seed: int | None
-    timeout: float | None
-    limit: int | None
-    window: int | None
-    preferences: Mapping[str, JsonValue]
-    estimator: EstimatorLike | None
-    unattended: bool
+    tree: Identified | str = field(metadata={"option": OptionSpec("The tree, or its id.")})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRunOptions(ResumeOptions):
+    """How an agent is asked, and how its run goes."""
+
+    text: str | None = option(None, "What to say to it; default: it answers the node.")
+    _: KW_ONLY
+    node: Identified | str | None = option(None, "Where; default: where you stand.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,83 +120,46 @@ class AgentHandle:
     def name(self) -> str:
         return self.value.name
 
-    def run(
-        self,
-        text: str | None = None,
-        *,
-        tree: Identified | str,
-        node: NodeHandle | str | None = None,
-        **wishes: Unpack[RunWishes],
-    ) -> CollaboratorRun:
+    @takes_options(AgentRunOptions)
+    def run(self, options: AgentRunOptions) -> CollaboratorRun:
         """Say something and let the agent work on it, as it goes on: `for event in agent.run(…)`.
 
-        It answers the node that is said, or the one that is named, or where you stand. `turns`,
-        `tokens`, `seconds` and `dollars` limit it; see `RunWishes`.
+        It answers the new node, else the one that is named, else where you stand.
         """
-        return start_run(self._grove, self.value.id, text, tree=tree, node=node, wishes=wishes)
+        return start_run(
+            self._grove, self.value.id, options.text, options, tree=options.tree, node=options.node
+        )
 
-    def resume(self, *, tree: Identified | str, **wishes: Unpack[RunWishes]) -> CollaboratorRun:
-        """Go on with its last run in a tree, which a crash, somebody or a limit interrupted.
+    @takes_options(ResumeOptions)
+    def resume(self, options: ResumeOptions) -> CollaboratorRun:
+        """Continue its last run in a tree, which a crash, a person or a limit interrupted.
 
-        It is asked to, under what it had said, and told how far it had come: no command is run again
-        unless it says so.
+        The agent is told how far it had come: no command is run again unless it says so.
         """
-        return resume_run(self._grove, self.value.id, tree=tree, wishes=wishes)
+        return resume_run(self._grove, self.value.id, options, tree=options.tree)
 
 
 def resume_run(
-    grove: "Grove", agent: str | None, *, tree: Identified | str, wishes: RunWishes | None = None
+    grove: "Grove", agent: str | None, options: RunOptions, *, tree: Identified | str
 ) -> CollaboratorRun:
-    """Begin where an earlier run was interrupted, and return at once."""
+    """Start where an earlier run was interrupted, and return at once."""
     left = unfinished_run(grove.caller, agent, tree if isinstance(tree, str) else tree.id)
-    return start_run(grove, left.agent, left.text, tree=tree, node=left.node, wishes=wishes)
+    return start_run(grove, left.agent, left.text, options, tree=tree, node=left.node)
 
 
 def start_run(
     grove: "Grove",
     agent: str | None,
     text: str | None,
+    options: RunOptions,
     *,
     tree: Identified | str,
-    node: NodeHandle | str | None = None,
-    wishes: RunWishes | None = None,
+    node: Identified | str | None = None,
 ) -> CollaboratorRun:
-    """Begin, and return at once; the run tells what happens."""
-    given = wishes or RunWishes()
-    check_known(given, RunWishes.__annotations__, "a run")
-    dollars = given.get("dollars")
-    limits = Limits(
-        turns=given.get("turns", TURNS),
-        tokens=given.get("tokens", TOKENS),
-        seconds=given.get("seconds", SECONDS),
-        dollars=None if dollars is None else dollars_from(dollars, "a run"),
-    )
-    asked = parse_options(
-        {
-            "temperature": given.get("temperature"),
-            "max_tokens": given.get("max_tokens"),
-            "seed": given.get("seed"),
-            "timeout": given.get("timeout"),
-            "limit": given.get("limit"),
-            "window": given.get("window"),
-            "preferences": given.get("preferences", {}),
-            "estimator": given.get("estimator"),
-            "unattended": given.get("unattended", False),
-        }
-    )
-    task = task_for(
-        grove.caller,
-        agent,
-        (tree if isinstance(tree, str) else tree.id, None if node is None else _reference(node)),
-        text,
-        limits=limits,
-        wishes=asked,
-    )
+    """Start, and return at once; the run reports what happens."""
+    place = (ids_of([tree])[0], None if node is None else ids_of([node])[0])
+    task = task_for(grove.caller, agent, place, text, options=options)
     run = Collaboration(grove.caller, grove.generations.registry, task)
     register_run(grove.read.store, run)
     run.start()
     return CollaboratorRun(grove, run)
-
-
-def _reference(node: NodeHandle | str) -> str:
-    return node if isinstance(node, str) else node.id

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.grove.arguments import checks_arguments
+from weft.argument_checks import checks_arguments
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.tree.document import Document, Revision, section_of, with_section
 

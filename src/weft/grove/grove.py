@@ -2,26 +2,22 @@
 
 import atexit
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from sqlalchemy import select
 
+from weft.argument_checks import check_arguments, checks_arguments, takes_options
 from weft.errors import InvalidInputError
-from weft.grove.arguments import check_arguments, checks_arguments
 from weft.grove.document import DocumentHandle
-from weft.grove.maintenance import close_abandoned, start_maintenance
+from weft.grove.maintenance import close_abandoned
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
-from weft.grove.search import SearchHit, hits_in
 from weft.grove.tree import TreeHandle
-from weft.ids import Entropy, random_bytes
+from weft.ids import Clock, Entropy, random_bytes, system_clock
 from weft.runtime.coordination.background import stop_runs, stop_workers
-from weft.runtime.coordination.idempotency import Idempotency
-from weft.runtime.coordination.jobs import JobBoard
-from weft.runtime.coordination.leases import Leases
 from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
 from weft.runtime.operations.agents import AddAgent, owner_of
@@ -30,13 +26,8 @@ from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.projects import CreateProject
 from weft.runtime.operations.references import LinkTogether, TagTarget, TargetRef, Unlink, Untag
-from weft.runtime.operations.scope import Clock, system_clock
 from weft.runtime.operations.trees import Plant
-from weft.runtime.search.filters import Moment, Search
-from weft.runtime.search.indexer import follow_index, reindex
-from weft.runtime.search.results import HitKind, Hits
-from weft.runtime.search.search import search
-from weft.runtime.summaries.jobs import start_summaries
+from weft.runtime.search.filters import Search
 from weft.runtime.undo.undo import Redo, Undo
 from weft.runtime.views.reader import Reader
 from weft.store import schema
@@ -44,8 +35,9 @@ from weft.store.addresses import open_store
 from weft.store.base import Store
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import Link, ProjectItem, Tag, TargetKind
 from weft.tree.tree import Mode
@@ -53,6 +45,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
+    from weft.grove.search import SearchHit
     from weft.grove.vault import Vaults
     from weft.provenance.report import Report
     from weft.providers.base import ProviderRegistry
@@ -60,6 +53,9 @@ if TYPE_CHECKING:
     from weft.runtime.contexts.assembler import Contexts
     from weft.runtime.contexts.layers import Layers
     from weft.runtime.contexts.turn_tools import TurnTools
+    from weft.runtime.coordination.idempotency import Idempotency
+    from weft.runtime.coordination.jobs import JobBoard
+    from weft.runtime.coordination.leases import Leases
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generation.service import Generations
@@ -67,6 +63,7 @@ if TYPE_CHECKING:
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
+    from weft.runtime.search.results import Hits
     from weft.runtime.summaries.service import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
@@ -100,6 +97,11 @@ def open_grove(
         owner = owner_of(executor)
         close_abandoned(executor, Actor(owner))
         if background and not store.read_only:
+            # Short commands work without these.
+            from weft.grove.maintenance import start_maintenance  # noqa: PLC0415
+            from weft.runtime.search.indexer import follow_index  # noqa: PLC0415
+            from weft.runtime.summaries.jobs import start_summaries  # noqa: PLC0415
+
             follow_index(store)
             start_maintenance(executor, owner)
             start_summaries(executor, owner)
@@ -358,57 +360,38 @@ class Grove:
         return [ProjectHandle(self, project) for project in self._read.projects(archived=archived)]
 
     @property
-    def jobs(self) -> JobBoard:
+    def jobs(self) -> "JobBoard":
         """What is to be done in the background, and what could not be."""
+        from weft.runtime.coordination.jobs import JobBoard  # noqa: PLC0415 - few calls need it
+
         return JobBoard(self.caller.executor, self.caller.actor)
 
     @property
-    def leases(self) -> Leases:
+    def leases(self) -> "Leases":
         """The right to extend a position, for a while."""
+        from weft.runtime.coordination.leases import Leases  # noqa: PLC0415 - few calls need it
+
         return Leases(self.caller.executor, self.caller.actor)
 
     @property
-    def idempotency(self) -> Idempotency:
+    def idempotency(self) -> "Idempotency":
         """Calls that do their work once, however often they are made."""
+        from weft.runtime.coordination.idempotency import Idempotency  # noqa: PLC0415 - few calls need it
+
         return Idempotency(self.caller.executor, self.caller.actor)
 
-    def search(
-        self,
-        query: str,
-        *,
-        tree: str | None = None,
-        author: str | None = None,
-        author_type: AgentType | str | None = None,
-        model: str | None = None,
-        after: Moment | None = None,
-        before: Moment | None = None,
-        bookmarked: bool = False,
-        kinds: Collection[HitKind | str] | HitKind | str | None = None,
-        mode: Mode | str | None = None,
-        everything: bool = False,
-        limit: int = 20,
-        offset: int = 0,
-    ) -> Hits[SearchHit]:
+    @takes_options(Search)
+    def search(self, options: Search) -> "Hits[SearchHit]":
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
-        wanted = Search(
-            query=query,
-            tree=tree,
-            author=author,
-            author_type=author_type,
-            model=model,
-            after=after,
-            before=before,
-            bookmarked=bookmarked,
-            kinds=kinds,
-            mode=mode,
-            everything=everything,
-            limit=limit,
-            offset=offset,
-        )
-        return hits_in(self, search(self.caller.store, self.caller.actor, wanted))
+        from weft.grove.search import hits_in  # noqa: PLC0415 - loads with the first search
+        from weft.runtime.search.search import search  # noqa: PLC0415 - loads with the first search
+
+        return hits_in(self, search(self.caller.store, self.caller.actor, options))
 
     def reindex(self, progress: Progress | None = None) -> None:
-        """Make the search index anew, which is never needed unless something is wrong with it."""
+        """Rebuild the search index, which is only needed if it is damaged."""
+        from weft.runtime.search.indexer import reindex  # noqa: PLC0415 - loads with the first search
+
         with self.caller.store.read() as session:
             require_access(session, self.caller.actor, MemberRole.OWNER)
         reindex(self.caller.store, progress)

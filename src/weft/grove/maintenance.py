@@ -1,18 +1,20 @@
 """Maintenance of an open grove: fetch due timestamps, close what dead processes left."""
 
 import contextlib
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlalchemy import select
 
 from weft.errors import WeftError
 from weft.runtime.coordination.background import BackgroundWorker, worker_of
-from weft.runtime.coordination.jobs import JobKind, JobRunner, RunningJob
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.jobs import TIMESTAMP_JOB
+
+if TYPE_CHECKING:
+    from weft.runtime.coordination.jobs import RunningJob
 
 
 class _MaintenanceWorker(BackgroundWorker):
@@ -34,7 +36,9 @@ class _MaintenanceWorker(BackgroundWorker):
         executor = Executor(store, *self._settings)
         close_abandoned(executor, Actor(self._owner))
 
-        def fetch(job: RunningJob) -> None:
+        from weft.runtime.coordination.jobs import JobKind, JobRunner  # noqa: PLC0415 - background only
+
+        def fetch(job: "RunningJob") -> None:
             from weft.runtime.evidence.timestamps import (  # noqa: PLC0415 - brings cryptography along
                 fetch_due,
             )

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, overload
 
+from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
-from weft.grove.arguments import checks_arguments
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.attachments import Detach
 from weft.runtime.operations.cursors import Switch
 from weft.runtime.operations.edits import Edit, Join, Split
@@ -28,11 +30,8 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.report import Report
-    from weft.runtime.contexts.assembler import ContextWishes
-    from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
-    from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Generated, Stream
     from weft.tree.progress import Progress
@@ -290,24 +289,15 @@ class NodeHandle:
         operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
         return self._grove.perform(operation)
 
-    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
-        """Exactly what a model would see here, with a reason for everything that it would not.
+    @takes_options(ContextOptions)
+    def context(self, options: ContextOptions) -> "AssembledContext":
+        """Exactly what a model would see here, with a reason for everything that it would not."""
+        return self._grove.contexts.at(self.value.tree_id, self.id, options)
 
-        `limit` (tokens) or `window` and `max_tokens`, `strategy`, `step`, `agent` (who would
-        answer), `text` (not a node yet), `context` and `instructions` (further sources),
-        `annotations`, `estimator`, `preferences`; see `ContextWishes`.
-        """
-        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
-            options_from,
-        )
-
-        return self._grove.contexts.at(self.value.tree_id, self.id, options_from(wishes))
-
-    def manifest(self, **wishes: "Unpack[ContextWishes]") -> "Manifest":
-        """What a model would and would not see here; the same wishes as for `context`, but no texts are read."""
-        from weft.runtime.contexts.assembler import options_from  # noqa: PLC0415
-
-        return self._grove.contexts.manifest(self.value.tree_id, self.id, options_from(wishes))
+    @takes_options(ContextOptions)
+    def manifest(self, options: ContextOptions) -> "Manifest":
+        """What a model would and would not see here: as `context`, but no texts are read."""
+        return self._grove.contexts.manifest(self.value.tree_id, self.id, options)
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
         """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
@@ -335,21 +325,15 @@ class NodeHandle:
     def _as_it_is(self) -> "NodeHandle":
         return self._grove.tree(self.value.tree_id).node(self.value.id)
 
-    def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
-        """The request from here in layers, with all that its turns attached.
+    @takes_options(LayerOptions)
+    def envelope(self, options: LayerOptions) -> "Envelope":
+        """The request from here in layers, with all that its turns attached."""
+        return self._grove.layers.at(self.value.tree_id, self.value.id, options)
 
-        Takes what `context` takes, and `library` (system or inline), `changed` (refresh or
-        append), `strip` and `summary`, `items` of input that is not a node yet, and what tools gave.
-        """
-        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
-
-        return self._grove.layers.at(self.value.tree_id, self.value.id, layer_options_from(wishes))
-
-    def prepare(self, **wishes: "Unpack[LayerWishes]") -> "Prepared":
-        """The same made ready for sending: cache controls, what will be found cached, and what is odd about it."""
-        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
-
-        return self._grove.layers.prepare(self.value.tree_id, self.value.id, layer_options_from(wishes))
+    @takes_options(LayerOptions)
+    def prepare(self, options: LayerOptions) -> "Prepared":
+        """The same made ready for sending: cache controls, the expected cached part, warnings."""
+        return self._grove.layers.prepare(self.value.tree_id, self.value.id, options)
 
     def sent(self, ordinal: int | None = None) -> "Envelope":
         """What was sent from here, byte for byte: the last request, or one by its number."""
@@ -366,29 +350,24 @@ class NodeHandle:
 
         return chat_text(self._grove.caller, self.value.tree_id, self.value.id)
 
-    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated[NodeHandle]":
+    @takes_options(GenerationOptions)
+    def generate(self, options: GenerationOptions) -> "Generated[NodeHandle]":
         """Continue from here: n nodes by one model agent, or n by each of several; wait for them.
 
-        `n`, `agent` or `agents` (else the default one), `context` and `instructions` (further
-        sources), `temperature`, `max_tokens`, `stop`, `seed`, `logprobs`, `limit`, `idempotency_key`,
-        `max_price`; see `GenerationKeywords`. What had come before an error is kept as interrupted; the
-        error is raised only if nothing came to its end.
+        What had come before an error is kept as interrupted; the error is raised only if no
+        continuation came to its end.
         """
-        from weft.runtime.generation.options import parse_options  # noqa: PLC0415 - few calls ask a model
+        return self._grove.generations.generate(self.value.tree_id, self.value.id, options)
 
-        return self._grove.generations.generate(self.value.tree_id, self.value.id, parse_options(wishes))
-
-    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream[NodeHandle]":
+    @takes_options(GenerationOptions)
+    def stream(self, options: GenerationOptions) -> "Stream[NodeHandle]":
         """The same as it comes: `with node.stream(n=3) as stream: for event in stream: …`, or async."""
-        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
+        return self._grove.generations.stream(self.value.tree_id, self.value.id, options)
 
-        return self._grove.generations.stream(self.value.tree_id, self.value.id, parse_options(wishes))
-
-    def preflight(self, **wishes: "Unpack[GenerationKeywords]") -> "Preflight":
-        """What generating here would mean: tokens, cached share, price. Nothing is asked."""
-        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
-
-        return self._grove.generations.preflight(self.value.tree_id, self.value.id, parse_options(wishes))
+    @takes_options(GenerationOptions)
+    def preflight(self, options: GenerationOptions) -> "Preflight":
+        """What generating here would mean: tokens, cached share, price. Nothing is sent."""
+        return self._grove.generations.preflight(self.value.tree_id, self.value.id, options)
 
     def summarise(self, *, anew: bool = False) -> str:
         """One sentence; made by a model and kept, where there is none yet."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from weft.grove.arguments import checks_arguments
+from weft.argument_checks import checks_arguments
 from weft.grove.tree import TreeHandle
 from weft.runtime.operations.projects import (
     ArchiveProject,

@@ -1,10 +1,13 @@
 """A tree that one can act on."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn, Unpack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
-from weft.grove.arguments import checks_arguments
+from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.edits import Erase
@@ -12,9 +15,10 @@ from weft.runtime.operations.nodes import Append, Merge
 from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Unarchive
 from weft.runtime.undo.undo import Redo, Undo
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
 from weft.tree.item import Item
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress
 from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Counters, Mode, Tree
@@ -22,17 +26,22 @@ from weft.tree.tree import Counters, Mode, Tree
 if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
-    from weft.grove.agent import Collaborated, RunWishes
+    from weft.grove.agent import Collaborated
     from weft.grove.grove import Grove
     from weft.grove.search import SearchHit
     from weft.provenance.report import Report
     from weft.runtime.collaboration.commands.session import CommandResults
-    from weft.runtime.contexts.assembler import ContextWishes
-    from weft.runtime.contexts.options import LayerWishes
     from weft.runtime.contexts.statistics import TreeStats
-    from weft.runtime.generation.options import GenerationKeywords
     from weft.runtime.generation.service import Generated, Stream
     from weft.runtime.search.results import Hits
+
+
+@dataclass(frozen=True, slots=True)
+class CollaborateOptions(RunOptions):
+    """How a collaborator is asked, and how its run goes."""
+
+    agent: str | None = option(None, "The agent; default: a loom-aware one.")
+    text: str | None = option(None, "What to say to it; default: it answers where you stand.")
 
 
 @checks_arguments
@@ -149,13 +158,10 @@ class TreeHandle:
         )
         return NodeHandle(self._grove, self._grove.perform(operation))
 
-    def context(self, **wishes: "Unpack[ContextWishes]") -> "AssembledContext":
+    @takes_options(ContextOptions)
+    def context(self, options: ContextOptions) -> "AssembledContext":
         """What a model would see where you stand, uncommitted text included."""
-        from weft.runtime.contexts.assembler import (  # noqa: PLC0415 - the engine is loaded by who asks it
-            options_from,
-        )
-
-        return self._grove.contexts.at(self.id, None, options_from(wishes))
+        return self._grove.contexts.at(self.id, None, options)
 
     def prefer(self, **settings: "JsonValue") -> "TreeHandle":
         """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""
@@ -280,11 +286,10 @@ class TreeHandle:
         """Destroy the tree for good; `confirm` must be its id."""
         return self._grove.perform(DeleteTree(tree=self.id, confirm=confirm))
 
-    def envelope(self, **wishes: "Unpack[LayerWishes]") -> "Envelope":
+    @takes_options(LayerOptions)
+    def envelope(self, options: LayerOptions) -> "Envelope":
         """The request from where you stand in layers."""
-        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
-
-        return self._grove.layers.at(self.value.id, None, layer_options_from(wishes))
+        return self._grove.layers.at(self.id, None, options)
 
     def chat(self) -> str:
         """The path to where you stand as a Markdown chat."""
@@ -292,37 +297,33 @@ class TreeHandle:
 
         return chat_text(self._grove.caller, self.value.id, None)
 
-    def stats(self, **wishes: "Unpack[LayerWishes]") -> "TreeStats":
-        """What its requests were made of, and what a provider's cache made of them."""
-        from weft.runtime.contexts.options import layer_options_from  # noqa: PLC0415 - the engine
-        from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415
+    @takes_options(LayerOptions)
+    def stats(self, options: LayerOptions) -> "TreeStats":
+        """What its requests consisted of, and how much of them a provider's cache had."""
+        from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - the engine
 
-        return tree_stats(self._grove.layers, self.value.id, layer_options_from(wishes))
+        return tree_stats(self._grove.layers, self.id, options)
 
-    def generate(self, **wishes: "Unpack[GenerationKeywords]") -> "Generated[NodeHandle]":
+    @takes_options(GenerationOptions)
+    def generate(self, options: GenerationOptions) -> "Generated[NodeHandle]":
         """Continue from where you stand; uncommitted text is committed first."""
-        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
+        return self._grove.generations.generate(self.id, None, options)
 
-        return self._grove.generations.generate(self.value.id, None, parse_options(wishes))
-
-    def stream(self, **wishes: "Unpack[GenerationKeywords]") -> "Stream[NodeHandle]":
+    @takes_options(GenerationOptions)
+    def stream(self, options: GenerationOptions) -> "Stream[NodeHandle]":
         """The same as it comes."""
-        from weft.runtime.generation.options import parse_options  # noqa: PLC0415
+        return self._grove.generations.stream(self.id, None, options)
 
-        return self._grove.generations.stream(self.value.id, None, parse_options(wishes))
-
-    def collaborate(
-        self, agent: str | None = None, text: str | None = None, **wishes: "Unpack[RunWishes]"
-    ) -> "Collaborated":
+    @takes_options(CollaborateOptions)
+    def collaborate(self, options: CollaborateOptions) -> "Collaborated":
         """Say something and let a loom-aware agent work on it, with commands; wait for its reply.
 
-        Without a name it is the default agent, or the one that came last, among the loom-aware.
-        `turns`, `tokens`, `seconds` and `dollars` limit it; see `RunWishes`. `loom.agent(…).run(…)`
-        tells what happens while it happens.
+        Without a name it is the default agent, or the latest, among the loom-aware.
+        `loom.agent(…).run(…)` reports what happens while it happens.
         """
         from weft.grove.agent import start_run  # noqa: PLC0415 - few calls ask a model
 
-        with start_run(self._grove, agent, text, tree=self.value.id, wishes=wishes) as run:
+        with start_run(self._grove, options.agent, options.text, options, tree=self.id) as run:
             return run.result()
 
     def be_present(self) -> None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.argument_checks import checks_arguments
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError
-from weft.grove.arguments import checks_arguments
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
-from weft.runtime.operations.vaults import MountVault, UnmountVault
+from weft.runtime.operations.projects import MountVault, UnmountVault
 from weft.tree.item import Item
 from weft.tree.reference import Vault
 
@@ -71,7 +72,7 @@ class Vaults:
         for each in self.all():
             if name == each.id or name.lower() == each.name.lower():
                 return each
-        raise NotFoundError(f"no vault {name[:60]!r}", hint="weft vault ls shows those that are mounted")
+        raise NotFoundError(f"no vault {name[:60]!r}", hint=Hint(HintKind.LIST_VAULTS))
 
     def all(self) -> list[VaultHandle]:
         """In the order in which they were mounted."""

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, cast
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 
 FORMAT = "weft"
 VERSION = 1

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
 from weft.context.layers.note_lookup import ListedNote, notes_in_folder, notes_with_tag
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture
 from weft.tree.content import Image
@@ -59,7 +60,7 @@ class Mounted:
         for each in self.vaults:
             if name == each.id or name.lower() == each.name.lower():
                 return each
-        raise NotFoundError(f"no vault {name[:60]!r}", hint="weft vault ls lists the vaults")
+        raise NotFoundError(f"no vault {name[:60]!r}", hint=Hint(HintKind.LIST_VAULTS))
 
     def place(self, reference: str) -> NotePlace:
         """The note that a path names, or `VAULT:PATH`."""
@@ -80,8 +81,10 @@ class Mounted:
                     refused = refused or error
         if refused is not None:
             raise refused
-        hint = "a path within a vault, or VAULT:PATH" if self.vaults else "mount one: weft vault add FOLDER"
-        raise NotFoundError(f"no note {reference[:200]!r} in any vault", hint=hint)
+        raise NotFoundError(
+            f"no note {reference[:200]!r} in any vault",
+            hint="a path within a vault, or VAULT:PATH" if self.vaults else Hint(HintKind.ADD_VAULT),
+        )
 
     def id_of(self, vault: Vault, path: str) -> str:
         for earlier in self.vaults:

@@ -11,7 +11,7 @@ from weft.commands.actions import Command, LineSpan
 from weft.commands.grammar import CommandRow, Form, Slot, SlotKind
 from weft.errors import InvalidInputError
 from weft.runtime.collaboration.commands.queries import DEEPEST
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 
 MOST = 1_000
 """Of anything that is listed or counted in one call."""

@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from weft.commands.catalog import ROWS
 from weft.commands.grammar import CommandRow
 from weft.commands.reply import failed, short
+from weft.error_hints import Face, hint_on
 from weft.errors import CrossTreeError, InvalidInputError, WeftError
 from weft.mcp_server.arguments import Arguments, CommandArguments, TreeArguments, arguments_of
 from weft.mcp_server.sessions import ToolCaller, run_command
@@ -142,7 +143,7 @@ def error_facts(error: WeftError) -> dict[str, JsonValue]:
     """Code, message, how to try again; the hint and the argument that is wrong, if there are any."""
     facts: dict[str, JsonValue] = {"code": error.code, "message": error.message, "retry": error.row.retry}
     if error.hint is not None:
-        facts["hint"] = error.hint
+        facts["hint"] = hint_on(Face.AGENT, error.hint)
     if isinstance(error, InvalidInputError) and error.path:
         facts["path"] = error.path
     return facts

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from weft.commands.actions import Command, ContinueCommand
 from weft.commands.reply import Result
+from weft.error_hints import Face
 from weft.errors import WeftError
 from weft.grove.grove import Grove
 from weft.ids import new_ulid
@@ -195,5 +196,9 @@ def agent_of(grove: Grove) -> Agent:
 def _session(grove: Grove, tree: str) -> CommandSession:
     executor = grove.caller.executor
     return CommandSession(
-        grove.caller, tree, agent_of(grove), run=new_ulid(executor.clock(), executor.entropy)
+        grove.caller,
+        tree,
+        agent_of(grove),
+        run=new_ulid(executor.clock(), executor.entropy),
+        face=Face.AGENT,
     )

@@ -1,4 +1,4 @@
-"""Talking to a timestamp authority (RFC 3161), and checking what it said without asking anyone."""
+"""Requests to a timestamp authority (RFC 3161), and the offline check of its tokens."""
 
 import contextlib
 import http.client
@@ -51,7 +51,7 @@ def check_authority(address: str) -> str:
 
 
 def load_anchors(pem: bytes) -> list[x509.Certificate]:
-    """The certificates somebody trusts, from a PEM file."""
+    """Trusted certificates from a PEM file."""
     if len(pem) > _ANCHOR_LIMIT:
         raise InvalidInputError(f"a file of trusted certificates has at most {_ANCHOR_LIMIT:,} bytes")
     with _understood("the file holds no certificates", hint="export the authority's certificate as PEM"):
@@ -59,7 +59,7 @@ def load_anchors(pem: bytes) -> list[x509.Certificate]:
 
 
 def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float = 10.0) -> TimestampToken:
-    """Ask an authority to certify a digest, and check its answer before believing it.
+    """Ask an authority to certify a digest, and check its answer.
 
     Only the digest leaves the machine.
     """
@@ -98,8 +98,8 @@ def _decode(answer: bytes) -> TimeStampResponse:
         response = decode_timestamp_response(answer)
         status, words = response.status, list(response.status_string)
     if status != 0:
-        said = "; ".join(words)
-        raise InvalidInputError(f"the authority refused: {said or f'status {status}'}"[:300])
+        reason = "; ".join(words)
+        raise InvalidInputError(f"the authority refused: {reason or f'status {status}'}"[:300])
     return response
 
 
@@ -124,7 +124,7 @@ def _time_of(response: TimeStampResponse) -> datetime:
 
 @contextlib.contextmanager
 def _understood(otherwise: str, *, hint: str | None = None) -> Generator[None]:
-    """Bytes that somebody sent, or damaged: the libraries that read them raise almost anything."""
+    """Map every error about bytes from outside: the libraries that read them raise almost anything."""
     try:
         yield
     except WeftError:

@@ -9,12 +9,14 @@ bundle that cannot be made again from its own parts is refused.
 
 import hashlib
 import json
+import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import orjson
 import rfc8785
@@ -38,7 +40,7 @@ _LINE_LIMIT = 128 * 1024 * 1024
 _NODE_LIMIT = 1_000_000
 _BODY_LIMIT = 256 * 1024 * 1024
 _ORDER = ("nodes.jsonl", "timestamps.json")
-_HEX = frozenset("0123456789abcdef")
+_PART = re.compile(r"(nodes\.jsonl|timestamps\.json|bundle\.json|seal|(bodies|blobs)/[0-9a-f]{64})\Z")
 
 
 class BundleWriter:
@@ -127,27 +129,19 @@ def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     listed = archive.infolist()
     if len(listed) > _PART_LIMIT:
         raise LimitExceededError(f"a bundle has at most {_PART_LIMIT:,} parts, this one has {len(listed):,}")
-    found: dict[str, zipfile.ZipInfo] = {}
+    entries: dict[str, zipfile.ZipInfo] = {}
     for entry in listed:
         name = entry.filename
-        if not _is_part(name) or name in found:
+        if not _PART.match(name) or name in entries:
             raise InvalidInputError(f"{name[:80]!r} is no part of a bundle")
         if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
             raise InvalidInputError(f"{name} is compressed: not a bundle that Weft wrote")
         if entry.flag_bits & 1:
             raise InvalidInputError(f"{name} is encrypted")
-        found[name] = entry
-    if sum(entry.file_size for entry in found.values()) > _FILE_LIMIT:
+        entries[name] = entry
+    if sum(entry.file_size for entry in entries.values()) > _FILE_LIMIT:
         raise LimitExceededError("the bundle's parts claim to be larger than a bundle can be")
-    return found
-
-
-def _is_part(name: str) -> bool:
-    if name in {*_ORDER, "bundle.json", "seal"}:
-        return True
-    folder, slash, digest = name.partition("/")
-    known = folder in {"bodies", "blobs"} and slash == "/"
-    return known and len(digest) == 64 and set(digest) <= _HEX
+    return entries
 
 
 def _listing(
@@ -164,21 +158,31 @@ def _listing(
     findings.compare(
         "bundle", "seal", "sha256", archive.read("seal"), hashlib.sha256(data).hexdigest().encode()
     )
-    try:
-        listing = orjson.loads(data)
-        usable = (
+    listing = _parsed(
+        data,
+        lambda listing: (
             listing["format"] == FORMAT
             and is_ulid(listing["node"])
             and is_ulid(listing["tree"])
             and all(isinstance(digest, str) for digest in listing["parts"].values())
-        )
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-        usable = False
-        listing = None
-    if not usable:
+        ),
+    )
+    if listing is None:
         findings.differs_in("bundle", "bundle.json", "content", "no list that Weft wrote")
+    return listing
+
+
+def _parsed(data: bytes, is_usable: Callable[[Any], bool]) -> dict[str, Any] | None:
+    """A JSON object that has what is needed; else None."""
+    try:
+        value = orjson.loads(data)
+        return value if is_usable(value) else None
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
         return None
-    return cast("dict[str, Any]", listing)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_PIECE), b"")
 
 
 def _same_parts(
@@ -198,16 +202,11 @@ def _check_made_again(findings: Findings, archive: zipfile.ZipFile, file: IO[byt
         with zipfile.ZipFile(again, "w", zipfile.ZIP_STORED, allowZip64=True) as copy:
             for entry in archive.infolist():
                 with archive.open(entry) as part:
-                    _write(copy, entry.filename, iter(lambda part=part: part.read(_PIECE), b""))
+                    _write(copy, entry.filename, _pieces(part))
         again.seek(0)
         file.seek(0)
-        while True:
-            one, other = file.read(_PIECE), again.read(_PIECE)
-            if one != other:
-                findings.differs_in("bundle", "file", "bytes between the parts")
-                return
-            if not one:
-                return
+        if any(one != other for one, other in zip_longest(_pieces(file), _pieces(again))):
+            findings.differs_in("bundle", "file", "bytes between the parts")
 
 
 @dataclass(slots=True)
@@ -222,7 +221,7 @@ class _Opened:
     """Node → the hash its line claims."""
 
     def check(self, progress: Progress | None) -> None:
-        bodies, blobs = self._check_parts()
+        self._check_parts()
         total = 0
         for line in self._lines():
             total += 1
@@ -234,30 +233,25 @@ class _Opened:
         for done, line in enumerate(self._lines(), 1):
             value = self._read_line(line, quiet=True)
             if value is not None:
-                self._check_node(value, bodies, blobs)
+                self._check_node(value)
             if progress is not None and done % 1_000 == 0:
                 progress(done, total)
         self._check_stamps()
 
-    def _check_parts(self) -> tuple[set[str], set[str]]:
+    def _check_parts(self) -> None:
         """Every part against the list, and bodies against their names."""
-        bodies: set[str] = set()
-        blobs: set[str] = set()
         for name, listed in self.listing["parts"].items():
             digest = hashlib.sha256()
             with self.archive.open(name) as part:
-                while piece := part.read(_PIECE):
+                for piece in _pieces(part):
                     digest.update(piece)
             self.findings.compare("bundle", name, "sha256", listed, digest.hexdigest())
             folder, _, ref = name.partition("/")
             if folder == "blobs":
                 self.findings.blobs += 1
                 self.findings.compare("blob", ref, "bytes", ref, digest.hexdigest())
-                blobs.add(ref)
             elif folder == "bodies":
                 self._check_body(name, ref)
-                bodies.add(ref)
-        return bodies, blobs
 
     def _check_body(self, name: str, ref: str) -> None:
         self.findings.bodies += 1
@@ -280,26 +274,21 @@ class _Opened:
                 yield line
 
     def _read_line(self, line: bytes, *, quiet: bool = False) -> dict[str, Any] | None:
-        try:
-            value = orjson.loads(line)
-            facts = value["facts"]
-            usable = (
+        value = _parsed(
+            line,
+            lambda value: (
                 isinstance(value["hash"], str)
-                and is_ulid(facts["nodeId"])
-                and facts["treeId"] == self.listing["tree"]
-                and all(len(source) == 3 for source in facts["sources"])
-                and all(len(item) == 2 for item in facts["attachments"])
-            )
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            usable = False
-            value = None
-        if not usable:
-            if not quiet:
-                self.findings.differs_in("bundle", "nodes.jsonl", "line", line[:60].decode(errors="replace"))
-            return None
-        return cast("dict[str, Any]", value)
+                and is_ulid(value["facts"]["nodeId"])
+                and value["facts"]["treeId"] == self.listing["tree"]
+                and all(len(source) == 3 for source in value["facts"]["sources"])
+                and all(len(item) == 2 for item in value["facts"]["attachments"])
+            ),
+        )
+        if value is None and not quiet:
+            self.findings.differs_in("bundle", "nodes.jsonl", "line", line[:60].decode(errors="replace"))
+        return value
 
-    def _check_node(self, value: Mapping[str, Any], bodies: set[str], blobs: set[str]) -> None:
+    def _check_node(self, value: Mapping[str, Any]) -> None:
         findings, facts = self.findings, value["facts"]
         node = facts["nodeId"]
         findings.nodes += 1
@@ -316,15 +305,14 @@ class _Opened:
                 findings.missing("node", node, f"source {source}")
             else:
                 findings.compare("node", node, f"hash of source {source}", digest, known)
-        wanted = [sha256 for _, sha256 in facts["attachments"]]
+        wanted = [("body", digest) for _, digest in facts["attachments"]]
         if facts.get("responseSha256") is not None:
-            wanted.append(facts["responseSha256"])
-        for digest in wanted:
-            if digest not in bodies:
-                findings.missing("node", node, f"body {digest}")
-        for ref in blob_refs(content):
-            if ref not in blobs:
-                findings.missing("node", node, f"blob {ref}")
+            wanted.append(("body", facts["responseSha256"]))
+        wanted += [("blob", ref) for ref in blob_refs(content)]
+        for kind, digest in wanted:
+            folder = "bodies" if kind == "body" else "blobs"
+            if f"{folder}/{digest}" not in self.listing["parts"]:
+                findings.missing("node", node, f"{kind} {digest}")
 
     def _check_stamps(self) -> None:
         if self.archive.getinfo("timestamps.json").file_size > _LISTING_LIMIT:

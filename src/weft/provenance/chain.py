@@ -11,7 +11,8 @@ from typing import NamedTuple
 import orjson
 import rfc8785
 
-from weft.tree.content import Content, JsonObject, Text, content_to_wire
+from weft.tree.content import Content, Text, content_to_wire
+from weft.tree.json import JsonObject, camel
 
 NODE_ALGORITHM = "weft-node-1"
 EVENT_ALGORITHM = "weft-event-1"
@@ -36,6 +37,9 @@ class NodeFacts(NamedTuple):
     response_sha256: str | None = None
 
 
+_NODE_NAMES = tuple(camel(name) for name in NodeFacts._fields)
+
+
 def content_hash(facts: NodeFacts) -> bytes:
     """SHA-256 over the RFC 8785 form of a node's content, place, author and time."""
     value = hashed_value(facts)
@@ -45,22 +49,13 @@ def content_hash(facts: NodeFacts) -> bytes:
 
 def hashed_value(facts: NodeFacts) -> dict[str, object]:
     """What is hashed, as JSON: enough for anyone to compute the hash again."""
-    value: dict[str, object] = {
-        "algorithm": NODE_ALGORITHM,
-        "treeId": facts.tree_id,
-        "nodeId": facts.node_id,
-        "content": content_to_wire(facts.content),
-        "role": facts.role,
-        "status": facts.status,
-        "edgeType": facts.edge_type,
-        "sources": [list(source) for source in facts.sources],
-        "editedFrom": facts.edited_from,
-        "attachments": [list(item) for item in facts.attachments],
-        "createdAt": facts.created_at,
-        "authorId": facts.author_id,
-    }
-    if facts.response_sha256 is not None:
-        value["responseSha256"] = facts.response_sha256
+    value: dict[str, object] = dict(zip(_NODE_NAMES, facts, strict=True))
+    value["algorithm"] = NODE_ALGORITHM
+    value["content"] = content_to_wire(facts.content)
+    value["sources"] = [list(source) for source in facts.sources]
+    value["attachments"] = [list(item) for item in facts.attachments]
+    if facts.response_sha256 is None:
+        del value["responseSha256"]
     return value
 
 

@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import Table
 
 from weft.store import schema
-from weft.tree.json_names import camel
+from weft.tree.json import camel
 
 Row = Mapping[Any, Any]
 
@@ -21,38 +21,29 @@ SEAL = "seal"
 """Where the body of a row of an agent's trace has its hash."""
 
 TREE_FIELDS = (
-    "title",
-    "description",
-    "mode",
-    "system_context",
-    "buffer_mode_system_context",
-    "preferences",
+    *("title", "description", "mode", "system_context", "buffer_mode_system_context", "preferences"),
     "created_at",
 )
-_RESPONSE_FIELDS = (
-    "provider",
-    "model",
-    "request_id",
-    "status_code",
-    "requested_at",
-    "responded_at",
-    "prompt_tokens",
-    "completion_tokens",
-    "total_tokens",
-    "cached_read",
-    "cached_write",
-)
-_ATTEMPT_FIELDS = ("outcome", "idempotency_key", "error", "started_at", "ended_at")
-_AGENT_FIELDS = (
-    "name",
-    "type",
-    "model_ref",
-    "configuration",
-    "permissions",
-    "created_at",
-    "archived_at",
-    "hidden",
-)
+_COVERED: dict[str, str] = {
+    "agent": "name type model_ref configuration permissions created_at archived_at hidden",
+    "attempt": "outcome idempotency_key error started_at ended_at",
+    "document": "title revision created_at updated_at archived_at hidden",
+    "envelope": "provider attempt sha256 prefix total predicted cached created_at",
+    "memory": "kind label body created_at removed",
+    "project": "name system_prompt context revision created_at archived_at hidden",
+    "projectRevision": "name system_prompt context created_at hidden",
+    "record": "user project session topic stream id create_time document hidden",
+    "response": "provider model request_id status_code requested_at responded_at prompt_tokens"
+    " completion_tokens total_tokens cached_read cached_write",
+    "tag": "kind label created_at removed",
+    "timestamp": "target statement digest authority token certificates certified_at created_at",
+    "token": "hash label created_at expires_at revoked_at",
+    "trace": "ordinal kind label created_at removed",
+    "typing": "kept removed added",
+    "vault": "name path created_at removed",
+}
+"""The columns that the fingerprint of a row covers, in this order, after what the functions below add."""
+_COLUMNS = {kind: tuple(columns.split()) for kind, columns in _COVERED.items()}
 
 
 class Fingerprint(NamedTuple):
@@ -73,6 +64,23 @@ def _hex(value: object) -> str:
     raise TypeError(f"{type(value).__name__} has no fingerprint")
 
 
+def _digest(kind: str, row: Row, *first: Any) -> str:
+    return digest_of(*first, *(row[name] for name in _COLUMNS[kind]))
+
+
+def _own(kind: str) -> Callable[[Row], Fingerprint]:
+    """The fingerprint of rows that have an id of their own, over their columns alone."""
+    return lambda row: Fingerprint(f"{kind}:{row['ulid']}", _digest(kind, row))
+
+
+agent_fingerprint = _own("agent")
+document_fingerprint = _own("document")
+project_fingerprint = _own("project")
+record_fingerprint = _own("record")
+vault_fingerprint = _own("vault")
+"""Vaults are folders of one machine: they do not move with a grove."""
+
+
 def tree_fingerprints(row: Row) -> list[Fingerprint]:
     """One for each field that is there."""
     return [Fingerprint(f"tree.{camel(name)}", digest_of(row[name])) for name in TREE_FIELDS if name in row]
@@ -82,15 +90,6 @@ def grove_fingerprint(row: Row, owner: str) -> Fingerprint:
     return Fingerprint("grove", digest_of(row["ulid"], owner, row["preferences"], row["created_at"]))
 
 
-def agent_fingerprint(row: Row) -> Fingerprint:
-    return Fingerprint(f"agent:{row['ulid']}", digest_of(*(row[name] for name in _AGENT_FIELDS)))
-
-
-def document_fingerprint(row: Row) -> Fingerprint:
-    fields = ("title", "revision", "created_at", "updated_at", "archived_at", "hidden")
-    return Fingerprint(f"document:{row['ulid']}", digest_of(*(row[name] for name in fields)))
-
-
 def revision_fingerprint(document: str, row: Row, author: str) -> Fingerprint:
     name = f"revision:{document}:{row['revision']}"
     return Fingerprint(
@@ -98,20 +97,9 @@ def revision_fingerprint(document: str, row: Row, author: str) -> Fingerprint:
     )
 
 
-def project_fingerprint(row: Row) -> Fingerprint:
-    fields = ("name", "system_prompt", "context", "revision", "created_at", "archived_at", "hidden")
-    return Fingerprint(f"project:{row['ulid']}", digest_of(*(row[name] for name in fields)))
-
-
 def project_revision_fingerprint(project: str, row: Row, author: str) -> Fingerprint:
-    fields = ("name", "system_prompt", "context", "created_at", "hidden")
     name = f"projectRevision:{project}:{row['revision']}"
-    return Fingerprint(name, digest_of(author, *(row[field] for field in fields)))
-
-
-def record_fingerprint(row: Row) -> Fingerprint:
-    fields = ("user", "project", "session", "topic", "stream", "id", "create_time", "document", "hidden")
-    return Fingerprint(f"record:{row['ulid']}", digest_of(*(row[name] for name in fields)))
+    return Fingerprint(name, _digest("projectRevision", row, author))
 
 
 def user_fingerprint(row: Row, agent: str) -> Fingerprint:
@@ -121,9 +109,7 @@ def user_fingerprint(row: Row, agent: str) -> Fingerprint:
 
 
 def token_fingerprint(row: Row, user: str) -> Fingerprint:
-    fields = ("hash", "label", "created_at", "expires_at", "revoked_at")
-    values = [row[name] for name in fields]
-    return Fingerprint(f"token:{row['ulid']}", digest_of(user, bool(row["service"]), *values))
+    return Fingerprint(f"token:{row['ulid']}", _digest("token", row, user, bool(row["service"])))
 
 
 def role_fingerprint(user: str, tree: str | None, role: int | None) -> Fingerprint:
@@ -138,7 +124,7 @@ def summary_fingerprint(ulid: str, summary: str | None) -> Fingerprint:
 
 def typing_fingerprint(row: Row) -> Fingerprint:
     """The change of one `type`; named by its own event."""
-    return Fingerprint(f"typing:{row['ordinal']}", digest_of(row["kept"], row["removed"], row["added"]))
+    return Fingerprint(f"typing:{row['ordinal']}", _digest("typing", row))
 
 
 def link_fingerprint(row: Row, ends: Sequence[str], author: str) -> Fingerprint:
@@ -149,8 +135,7 @@ def link_fingerprint(row: Row, ends: Sequence[str], author: str) -> Fingerprint:
 
 
 def tag_fingerprint(row: Row, target: str) -> Fingerprint:
-    name = f"tag:{target}:{digest_of(row['label'])[:16]}"
-    return Fingerprint(name, digest_of(row["kind"], row["label"], row["created_at"], row["removed"]))
+    return Fingerprint(f"tag:{target}:{digest_of(row['label'])[:16]}", _digest("tag", row))
 
 
 def group_fingerprint(row: Row, first: str | None, last: str | None) -> Fingerprint:
@@ -175,15 +160,11 @@ def _item(row: Row) -> list[Any]:
 
 def response_name(row: Row) -> str:
     """Equal bytes of two calls are two responses: the metadata is part of the name."""
-    return f"{row['sha256'].hex()}:{_response_digest(row)[:16]}"
-
-
-def _response_digest(row: Row) -> str:
-    return digest_of(*(row[name] for name in _RESPONSE_FIELDS))
+    return f"{row['sha256'].hex()}:{_digest('response', row)[:16]}"
 
 
 def response_fingerprint(row: Row) -> Fingerprint:
-    return Fingerprint(f"response:{response_name(row)}", _response_digest(row))
+    return Fingerprint(f"response:{response_name(row)}", _digest("response", row))
 
 
 def choice_fingerprint(node: str, response: Row, choice: int) -> Fingerprint:
@@ -194,53 +175,32 @@ def attempt_fingerprint(
     row: Row, agent: str, parent: str, response: str | None, manifest: bytes | None
 ) -> Fingerprint:
     """A model call without its partial text, which is working state until the call ends."""
-    values = [row[name] for name in _ATTEMPT_FIELDS]
-    return Fingerprint(
-        f"attempt:{row['ulid']}", digest_of(agent, parent, row["request"], response, manifest, *values)
-    )
+    digest = _digest("attempt", row, agent, parent, row["request"], response, manifest)
+    return Fingerprint(f"attempt:{row['ulid']}", digest)
 
 
 def envelope_fingerprint(row: Row, node: str, agent: str) -> Fingerprint:
     """A layered request as it was made for a turn."""
-    fields = ("provider", "attempt", "sha256", "prefix", "total", "predicted", "cached", "created_at")
-    values = [row[name] for name in fields]
-    return Fingerprint(f"envelope:{node}:{row['ordinal']}", digest_of(agent, bool(row["legacy"]), *values))
-
-
-def vault_fingerprint(row: Row) -> Fingerprint:
-    """A vault. Vaults are folders of one machine: they do not move with a grove."""
-    fields = ("name", "path", "created_at", "removed")
-    return Fingerprint(f"vault:{row['ulid']}", digest_of(*(row[name] for name in fields)))
+    digest = _digest("envelope", row, agent, bool(row["legacy"]))
+    return Fingerprint(f"envelope:{node}:{row['ordinal']}", digest)
 
 
 def memory_fingerprint(row: Row, agent: str) -> Fingerprint:
     """A pin, a stash, a recall or a thought of an agent in a tree."""
-    fields = ("kind", "label", "body", "created_at", "removed")
-    return Fingerprint(f"memory:{agent}:{row['ordinal']}", digest_of(*(row[name] for name in fields)))
+    return Fingerprint(f"memory:{agent}:{row['ordinal']}", _digest("memory", row))
 
 
 def trace_seal(row: Row, tree: str, agent: str) -> str:
     """The hash that a row of an agent's trace carries in its own body, because no event records such a row."""
-    fields = ("ordinal", "kind", "label", "created_at", "removed")
     body = {name: value for name, value in orjson.loads(row["body"]).items() if name != SEAL}
     written = orjson.dumps(body, option=orjson.OPT_SORT_KEYS).decode()
-    return digest_of(tree, agent, written, *(row[name] for name in fields))
+    return _digest("trace", row, tree, agent, written)
 
 
 def timestamp_fingerprint(row: Row) -> Fingerprint:
     """A timestamp as requested, and as certified; tries and errors are working state."""
-    fields = (
-        "target",
-        "statement",
-        "digest",
-        "authority",
-        "token",
-        "certificates",
-        "certified_at",
-        "created_at",
-    )
-    certified = row["token"] is not None
-    return Fingerprint(f"timestamp:{row['ulid']}", digest_of(*(row[name] for name in fields), certified))
+    values = [row[name] for name in _COLUMNS["timestamp"]]
+    return Fingerprint(f"timestamp:{row['ulid']}", digest_of(*values, row["token"] is not None))
 
 
 class RevisedKind(NamedTuple):
@@ -251,26 +211,11 @@ class RevisedKind(NamedTuple):
     revisions: Table
     fingerprint: Callable[[Row], Fingerprint]
     revision_fingerprint: Callable[[str, Row, str], Fingerprint]
-    covers: str
-    """What the fingerprint of the whole covers, in words."""
-    revision_covers: str
 
 
 DOCUMENT = RevisedKind(
-    "document",
-    schema.documents,
-    schema.revisions,
-    document_fingerprint,
-    revision_fingerprint,
-    "title, revision or times",
-    "title, content, author or time",
+    "document", schema.documents, schema.revisions, document_fingerprint, revision_fingerprint
 )
 PROJECT = RevisedKind(
-    "project",
-    schema.projects,
-    schema.project_revisions,
-    project_fingerprint,
-    project_revision_fingerprint,
-    "name, prompt, context, revision or times",
-    "name, prompt, context, author or time",
+    "project", schema.projects, schema.project_revisions, project_fingerprint, project_revision_fingerprint
 )

@@ -2,9 +2,10 @@
 
 from array import array
 from bisect import bisect_left
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from weft.provenance.damaged_rows import fetch, is_readable, pages
+from weft.provenance.damaged_rows import fetch, is_readable, paged
 from weft.provenance.report import Findings
 from weft.store import schema
 from weft.store.rows import NodeRow
@@ -17,10 +18,10 @@ _NONE = -1
 class NodeSummary(NamedTuple):
     """What other nodes need to know of a node."""
 
-    key: int
     ulid: str
     local_id: str
     hash: bytes
+    key: int
     position: int
     parent: int | None
     depth: int
@@ -30,62 +31,42 @@ class NodeSummary(NamedTuple):
     near_instruction: int | None
 
 
+_TEXTS = ("ulid", "local_id", "hash")
+_SUMMARISED = NodeSummary._fields[len(_TEXTS) :]
+_NUMBERS = (*_SUMMARISED, "edge_type")
+_NULLABLE = frozenset({"parent", "near_attachments", "near_instruction"})
+_summarised = attrgetter(*NodeSummary._fields)
+
+
 def summary_of(row: NodeRow) -> NodeSummary:
-    return NodeSummary(
-        row.key,
-        row.ulid,
-        row.local_id,
-        row.hash,
-        row.position,
-        row.parent,
-        row.depth,
-        row.jump,
-        row.ruler,
-        row.near_attachments,
-        row.near_instruction,
-    )
+    return NodeSummary._make(_summarised(row))
 
 
 class NodeColumns:
     """Rows by their key, in ascending order."""
 
     def __init__(self) -> None:
-        self.keys = array("q")
-        self.ulids: list[str] = []
-        self._local_ids: list[str] = []
-        self._hashes: list[bytes] = []
-        self.positions = array("q")
-        self.parents = array("q")
-        self.depths = array("q")
-        self._jumps = array("q")
-        self._rulers = array("q")
-        self._near_attachments = array("q")
-        self._near_instructions = array("q")
-        self.edge_types = array("q")
-        self.created_at = array("q")
+        self._texts: dict[str, list[Any]] = {name: [] for name in _TEXTS}
+        self._numbers = {name: array("q") for name in _NUMBERS}
+        self.ulids: list[str] = self._texts["ulid"]
+        self.keys, self.positions = self._numbers["key"], self._numbers["position"]
+        self.parents, self.depths = self._numbers["parent"], self._numbers["depth"]
+        self.edge_types = self._numbers["edge_type"]
+        self._by_ulid: dict[str, int] | None = None
 
     @classmethod
     def load(cls, session: Session, findings: Findings, tree: int) -> "NodeColumns":
-        columns = cls()
-        for page in pages(session, findings, schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == tree):
-            for row in page:
-                columns.append(NodeRow._make(row))
+        columns, nodes = cls(), schema.nodes
+        for row in paged(session, findings, nodes, nodes.c.key, nodes.c.tree == tree):
+            columns.append(NodeRow._make(row))
         return columns
 
     def append(self, row: NodeRow) -> None:
-        self.keys.append(row.key)
-        self.ulids.append(row.ulid)
-        self._local_ids.append(row.local_id)
-        self._hashes.append(row.hash)
-        self.positions.append(row.position)
-        self.parents.append(_NONE if row.parent is None else row.parent)
-        self.depths.append(row.depth)
-        self._jumps.append(row.jump)
-        self._rulers.append(row.ruler)
-        self._near_attachments.append(_NONE if row.near_attachments is None else row.near_attachments)
-        self._near_instructions.append(_NONE if row.near_instruction is None else row.near_instruction)
-        self.edge_types.append(row.edge_type)
-        self.created_at.append(row.created_at)
+        for name, texts in self._texts.items():
+            texts.append(getattr(row, name))
+        for name, numbers in self._numbers.items():
+            value = getattr(row, name)
+            numbers.append(_NONE if value is None else value)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -93,6 +74,21 @@ class NodeColumns:
     def index(self, key: int) -> int | None:
         at = bisect_left(self.keys, key)
         return at if at < len(self.keys) and self.keys[at] == key else None
+
+    def find(self, ulid: object) -> int | None:
+        """Where the node of that id is."""
+        if self._by_ulid is None:
+            self._by_ulid = {name: at for at, name in enumerate(self.ulids)}
+        return self._by_ulid.get(ulid) if isinstance(ulid, str) else None
+
+    def name(self, key: int) -> str:
+        """The ULID of a node; its key where there is none."""
+        at = self.index(key)
+        return str(key) if at is None else self.ulids[at]
+
+    def hash_of(self, ulid: str) -> bytes | None:
+        at = self.find(ulid)
+        return None if at is None else self._texts["hash"][at]
 
     def parent(self, index: int) -> int | None:
         key = self.parents[index]
@@ -102,20 +98,10 @@ class NodeColumns:
         at = self.index(key)
         if at is None:
             return None
-        near, instruction = self._near_attachments[at], self._near_instructions[at]
-        return NodeSummary(
-            key,
-            self.ulids[at],
-            self._local_ids[at],
-            self._hashes[at],
-            self.positions[at],
-            self.parent(at),
-            self.depths[at],
-            self._jumps[at],
-            self._rulers[at],
-            None if near == _NONE else near,
-            None if instruction == _NONE else instruction,
-        )
+        texts = (texts[at] for texts in self._texts.values())
+        numbers = ((name, self._numbers[name][at]) for name in _SUMMARISED)
+        shown = (None if number == _NONE and name in _NULLABLE else number for name, number in numbers)
+        return NodeSummary._make((*texts, *shown))
 
 
 def readable_nodes(session: Session, findings: Findings, tree: int, keys: list[int]) -> dict[int, NodeRow]:
@@ -152,14 +138,14 @@ class Neighbours:
                 wanted.add(first.jump)
         missing = [key for key in wanted if key not in self._known]
         # Rows that cannot be read are reported where they are checked themselves.
-        found = readable_nodes(self._session, Findings(), self._tree, missing)
+        rows_found = readable_nodes(self._session, Findings(), self._tree, missing)
         for key in missing:
-            self._known[key] = summary_of(found[key]) if key in found else None
+            self._known[key] = summary_of(rows_found[key]) if key in rows_found else None
 
     def light(self, key: int) -> NodeSummary | None:
         if key not in self._known:
-            found = readable_nodes(self._session, Findings(), self._tree, [key])
-            self._known[key] = summary_of(found[key]) if key in found else None
+            nodes = readable_nodes(self._session, Findings(), self._tree, [key])
+            self._known[key] = summary_of(nodes[key]) if key in nodes else None
         return self._known[key]
 
 
@@ -173,25 +159,25 @@ def ancestry(session: Session, tree: int, key: int) -> list[int]:
     """
     known: dict[int, NodeRow | None] = {}
     sources: dict[int, list[int]] = {}
-    found: set[int] = set()
+    origins: set[int] = set()
     waiting = [key]
     while waiting:
         lacking: list[int] = []
         while waiting:
             each = waiting.pop()
-            if each in found:
+            if each in origins:
                 continue
             if each not in known:
                 lacking.append(each)
                 continue
-            found.add(each)
+            origins.add(each)
             row = known[each]
             if row is not None:
                 waiting.extend(sources.get(each) or ([] if row.parent_node is None else [row.parent_node]))
         if lacking:
             _learn(session, tree, lacking, known, sources)
             waiting = lacking
-    return sorted(found)
+    return sorted(origins)
 
 
 def _learn(

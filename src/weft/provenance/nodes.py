@@ -1,7 +1,7 @@
 """Check one node against its hash, its place and its names."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Protocol
@@ -63,7 +63,7 @@ class AttachedRows:
 
 def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> AttachedRows:
     """All of it for a run of keys, in five queries."""
-    found = AttachedRows()
+    attached = AttachedRows()
     low, high = min(keys), max(keys)
     dense = high - low < 4 * len(keys)
 
@@ -72,23 +72,23 @@ def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequenc
         return fetch(session, findings, table, table.c.tree == tree, some)
 
     for row in of(schema.texts, schema.texts.c.node):
-        found.texts[row.node] = row.content
+        attached.texts[row.node] = row.content
         if row.summary is not None:
-            found.summaries[row.node] = row.summary
+            attached.summaries[row.node] = row.summary
     for row in of(schema.sources, schema.sources.c.target):
-        found.sources.setdefault(row.target, []).append(row)
+        attached.sources.setdefault(row.target, []).append(row)
     for row in of(schema.attachments, schema.attachments.c.node):
-        found.items.setdefault(row.node, []).append(row)
+        attached.items.setdefault(row.node, []).append(row)
     for row in of(schema.node_responses, schema.node_responses.c.node):
-        found.choices[row.node] = row
-    wanted = sorted({row.response for row in found.choices.values()})
+        attached.choices[row.node] = row
+    wanted = sorted({row.response for row in attached.choices.values()})
     if wanted:
         table = schema.responses
         chosen = session.dialect.among(table.c.key, wanted)
-        found.responses = {
+        attached.responses = {
             row.key: row for row in fetch(session, findings, table, table.c.tree == tree, chosen)
         }
-    return found
+    return attached
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ class Surroundings:
     tree_ulid: str
     lookup: Lookup
     agents: AgentTable
+    late: Collection[int] = ()
+    """Positions where an item was attached after the node was created."""
 
 
 def check_node(findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings) -> Content | None:
@@ -117,7 +119,7 @@ def check_node(findings: Findings, row: NodeRow, mine: AttachedRows, around: Sur
         if facts is not None:
             findings.compare("node", row.ulid, "hash", row.hash.hex(), content_hash(facts).hex())
     _check_parent(findings, row, mine, lookup)
-    _check_place(findings, row, mine, lookup, content)
+    _check_place(findings, row, mine, around, content)
     _check_local_id(findings, row, lookup)
     return content
 
@@ -198,12 +200,12 @@ def facts_of(
     response = None
     choice = mine.choices.get(row.key)
     if choice is not None:
-        found = mine.responses.get(choice.response)
-        if found is None:
+        stored = mine.responses.get(choice.response)
+        if stored is None:
             findings.missing("node", row.ulid, "raw response")
             complete = False
         else:
-            response = found.sha256.hex()
+            response = stored.sha256.hex()
     stamp = stamp_of(row.created_at)
     if stamp is None:
         findings.differs_in("node", row.ulid, "created at", row.created_at)
@@ -242,8 +244,9 @@ def _check_parent(findings: Findings, row: NodeRow, mine: AttachedRows, lookup: 
 
 
 def _check_place(
-    findings: Findings, row: NodeRow, mine: AttachedRows, lookup: Lookup, content: Content | None
+    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, content: Content | None
 ) -> None:
+    lookup = around.lookup
     if row.position != row.key:
         _check_version(findings, row, lookup)
         return
@@ -253,9 +256,15 @@ def _check_place(
     instructs = row.role == ROLES.index(Role.SYSTEM) or any(
         role == instruction for _, role in _source_keys(row, mine)
     )
-    own = row.key if instructs else None
+    has_items = row.key in around.late or any(
+        item.attached_by is None for item in mine.items.get(row.key, ())
+    )
+    computed: dict[str, int | None] = {
+        "near_instruction": row.key if instructs else parent and parent.near_instruction,
+        "near_attachments": row.key if has_items else parent and parent.near_attachments,
+    }
     if row.parent is None:
-        computed = {"depth": 0, "jump": row.key, "ruler": tokens, "near_instruction": own}
+        computed |= {"depth": 0, "jump": row.key, "ruler": tokens}
     elif parent is None:
         findings.missing("node", row.ulid, "parent")
         return
@@ -264,12 +273,7 @@ def _check_place(
         if jump_depth(parent.depth + 1) != parent.depth:
             far = lookup.light(parent.jump)
             jump = row.jump if far is None else far.jump
-        computed = {
-            "depth": parent.depth + 1,
-            "jump": jump,
-            "ruler": parent.ruler + tokens,
-            "near_instruction": own or parent.near_instruction,
-        }
+        computed |= {"depth": parent.depth + 1, "jump": jump, "ruler": parent.ruler + tokens}
     for name, value in computed.items():
         findings.compare("node", row.ulid, name.replace("_", " "), getattr(row, name), value)
 
@@ -302,6 +306,6 @@ def names_to_find(row: NodeRow) -> str | None:
     """The shorter local id that must be in use where this one is longer than the shortest."""
     if row.edited_from is not None:
         return row.local_id[:-1] if row.local_id.endswith(PRIME) else None
-    # One that is a word is passed over, so it need not be anybody's.
+    # One that is a word is passed over, so no node need have it.
     shorter = takewhile(lambda name: len(name) < len(row.local_id), sayable_ids(row.ulid))
     return max(shorter, key=len, default=None) if len(row.local_id) > LOCAL_ID_LENGTH else None

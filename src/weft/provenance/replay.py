@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 
 from weft.provenance.chain import event_hash
-from weft.provenance.damaged_rows import pages, stamp_of
+from weft.provenance.damaged_rows import paged, stamp_of
 from weft.provenance.node_columns import NodeColumns
 from weft.provenance.report import Findings
 from weft.store import schema
@@ -48,23 +48,22 @@ def read_chain(
     """Every event in order, each checked against its hash and the one before it."""
     events, number = schema.events, 0
     findings.chain, findings.chain_key = chain.ulid, tree
-    for page in pages(session, findings, events, events.c.ordinal, events.c.tree == tree):
-        for row in page:
-            name = f"{chain.ulid}/{row.ordinal}"
-            chain.count += 1
-            findings.events += 1
-            findings.compare("event", name, "ordinal", row.ordinal, chain.count)
-            findings.compare("event", name, "previous", row.previous, chain.head)
-            if row.number <= number:
-                findings.differs_in("event", name, "number", row.number)
-            number = row.number
-            # Goes on from what is stored: one changed event is one finding, not one and all after it.
-            chain.head, chain.count = row.hash, row.ordinal
-            record = _record(findings, chain, row, name, agents)
-            if record is not None:
-                chain.last = max(chain.last, record.created_at)
-                _gather_fingerprints(chain, record)
-                yield record
+    for row in paged(session, findings, events, events.c.ordinal, events.c.tree == tree):
+        name = f"{chain.ulid}/{row.ordinal}"
+        chain.count += 1
+        findings.events += 1
+        findings.compare("event", name, "ordinal", row.ordinal, chain.count)
+        findings.compare("event", name, "previous", row.previous, chain.head)
+        if row.number <= number:
+            findings.differs_in("event", name, "number", row.number)
+        number = row.number
+        # Goes on from what is stored: one changed event is one finding, not one and all after it.
+        chain.head, chain.count = row.hash, row.ordinal
+        record = _record(findings, chain, row, name, agents)
+        if record is not None:
+            chain.last = max(chain.last, record.created_at)
+            _gather_fingerprints(chain, record)
+            yield record
 
 
 def _record(
@@ -156,7 +155,6 @@ class Replay:
     """(node, ordinal) of an item → the events that attached it later, and that detached it."""
     made: bytearray = field(init=False)
     _next: int = field(default=0, init=False)
-    _by_ulid: dict[str, int] | None = field(default=None, init=False)
     _first_child: "array[int]" = field(init=False)
     _next_child: "array[int]" = field(init=False)
     _versions: dict[int, list[int]] = field(default_factory=dict[int, "list[int]"], init=False)
@@ -197,7 +195,7 @@ class Replay:
         payload, undone = event.payload, event.kind == "undo"
         if payload.get("kind") in CREATING_KINDS and isinstance(payload.get("nodes"), list):
             for ulid in cast("list[object]", payload["nodes"]):
-                at = self.find(ulid)
+                at = self.columns.find(ulid)
                 if at is not None:
                     self.mark(at).hidden = event.ordinal if undone else None
         if "archivedAt" in payload:
@@ -236,7 +234,7 @@ class Replay:
         if not isinstance(marks, dict):
             return
         for ulid, values in cast("dict[str, Any]", marks).items():
-            at = self.find(ulid)
+            at = self.columns.find(ulid)
             if at is None or not isinstance(values, dict):
                 continue
             mark = self.mark(at)
@@ -274,18 +272,13 @@ class Replay:
         depth = max((columns.depths[at] for at in places.values()), default=0)
         return live, len(places) - len(inner), depth
 
-    def find(self, ulid: object) -> int | None:
-        if self._by_ulid is None:
-            self._by_ulid = {name: at for at, name in enumerate(self.columns.ulids)}
-        return self._by_ulid.get(ulid) if isinstance(ulid, str) else None
-
     def mark(self, index: int) -> NodeLabels:
         return self.marks.setdefault(index, NodeLabels())
 
     def _create(self, ulid: str, event: EventRecord) -> None:
         at: int | None = self._next
         if at >= len(self.columns) or self.columns.ulids[at] != ulid:
-            at = self.find(ulid)
+            at = self.columns.find(ulid)
         if at is None:
             self.findings.missing("node", ulid, f"the node that event {event.ordinal} made")
             return
@@ -307,7 +300,7 @@ class Replay:
             self._versions.setdefault(columns.positions[at], []).append(at)
 
     def _mark(self, event: EventRecord) -> None:
-        at = self.find(event.payload.get("node"))
+        at = self.columns.find(event.payload.get("node"))
         if at is None:
             return
         mark = self.mark(at)
@@ -323,7 +316,7 @@ class Replay:
         return mark is None or (mark.pruned is None and mark.hidden is None)
 
     def _prune(self, node: object, number: int) -> None:
-        at = self.find(node)
+        at = self.columns.find(node)
         if at is None:
             return
         columns = self.columns

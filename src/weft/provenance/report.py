@@ -114,10 +114,10 @@ class Findings:
             self.more += 1
 
     def report(self, scope: str) -> Report:
-        found = bool(self.listed)
+        any_finding = bool(self.listed)
         return Report(
             scope=scope,
-            verdict=Verdict.INVALID if self.differs else Verdict.INCOMPLETE if found else Verdict.VALID,
+            verdict=Verdict.INVALID if self.differs else Verdict.INCOMPLETE if any_finding else Verdict.VALID,
             nodes=self.nodes,
             events=self.events,
             bodies=self.bodies,

@@ -1,27 +1,27 @@
 """Rows of every table beside the nodes, compared with the fingerprints that events hold of them.
 
 Of a tree: bodies, responses, attempts, envelopes, links, tags, collapsed ranges, typed text and what agents
-remember. Of the grove: documents, projects, records, users, roles and tokens.
+remember. Of the grove: agents, vaults, documents, projects, records, users, roles and tokens.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, Table, and_, or_, select
 
 from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
+from weft.provenance.damaged_rows import fetch, paged, text_of, values_of
 from weft.provenance.fingerprints import (
     DOCUMENT,
     PROJECT,
     SEAL,
     Fingerprint,
-    RevisedKind,
+    agent_fingerprint,
     attempt_fingerprint,
     envelope_fingerprint,
     group_fingerprint,
@@ -36,6 +36,7 @@ from weft.provenance.fingerprints import (
     trace_seal,
     typing_fingerprint,
     user_fingerprint,
+    vault_fingerprint,
 )
 from weft.provenance.nodes import AgentTable
 from weft.provenance.replay import Chain
@@ -49,6 +50,31 @@ from weft.store.transaction import GROVE
 _FEW = 16
 _TREE, _NODE, _DOCUMENT = 1, 0, 2
 """What links and tags point at, as the database numbers it."""
+_COVERED: dict[str, tuple[str, str]] = {
+    "agent": ("agent", "name, type, model, configuration, permissions or times"),
+    "attempt": ("attempt", "agent, parent, outcome, request, manifest or times"),
+    "choice": ("response", "choice"),
+    "document": ("document", "title, revision or times"),
+    "envelope": ("envelope", "agent, provider, record, tokens or time"),
+    "group": ("folded range", "name, description, ends or state"),
+    "grove": ("grove", "owner, preferences or creation"),
+    "item": ("attachment", "id, type or body"),
+    "items": ("attachment", "ids, types or order"),
+    "link": ("link", "ends, note, author or times"),
+    "memory": ("memory", "kind, label, body or times"),
+    "project": ("project", "name, prompt, context, revision or times"),
+    "projectRevision": ("project", "name, prompt, context, author or time"),
+    "record": ("record", "place, id, time or document"),
+    "response": ("response", "provider, model, request id, times or usage"),
+    "revision": ("document", "title, content, author or time"),
+    "tag": ("tag", "label or times"),
+    "timestamp": ("timestamp", "target, digest, authority, token or certificates"),
+    "token": ("token", "user, hash, label, kind or times"),
+    "typing": ("typing", "text"),
+    "user": ("user", "name, agent or times"),
+    "vault": ("vault", "name, folder or times"),
+}
+"""What a finding calls the rows of each kind of fingerprint, and what may differ in them."""
 
 
 @dataclass(slots=True)
@@ -60,48 +86,56 @@ class Inspection:
     tree: int
     chain: Chain
     agents: AgentTable
+    names: Callable[[int], str] = str
+    """The ULID of a node of the tree, or its key where there is none."""
+
+    def agent(self, key: int) -> str:
+        return self.agents.ulids.get(key, str(key))
+
+    def compare(
+        self, name: str, fingerprint: Fingerprint, kind: str | None = None, value: str | None = None
+    ) -> None:
+        """Compare a row's fingerprint with the last one that an event gave it."""
+        known = _COVERED.get(fingerprint.name.partition(":")[0], ("", ""))
+        kind, value = kind or known[0], value or known[1]
+        if fingerprint.name not in self.chain.fingerprints:
+            self.findings.differs_in(kind, name, value, "no event records it")
+            return
+        self.chain.compared.add(fingerprint.name)
+        recorded = self.chain.fingerprints[fingerprint.name]
+        if recorded is None or fingerprint.digest is None or bytes.fromhex(fingerprint.digest) != recorded:
+            shown = "nothing" if recorded is None else recorded.hex()
+            self.findings.differs_in(kind, name, value, fingerprint.digest, shown)
+
+    def fetch(self, table: Table, *where: ColumnElement[bool]) -> list[Any]:
+        """The readable rows of a table that match."""
+        return fetch(self.session, self.findings, table, *where)
+
+    def of_tree(self, table: Table, key: str, size: int | None = None) -> Iterator[Any]:
+        """The readable rows of a table that belong to this tree, in batches by a key."""
+        return paged(self.session, self.findings, table, table.c[key], table.c.tree == self.tree, size=size)
 
 
-def compare_fingerprint(
-    inspection: Inspection, kind: str, name: str, value: str, fingerprint: Fingerprint
-) -> None:
-    """Compare a row's fingerprint with the last one an event gave it."""
-    findings, chain = inspection.findings, inspection.chain
-    if fingerprint.name not in chain.fingerprints:
-        findings.differs_in(kind, name, value, "no event records it")
-        return
-    chain.compared.add(fingerprint.name)
-    recorded = chain.fingerprints[fingerprint.name]
-    if recorded is None or fingerprint.digest is None or bytes.fromhex(fingerprint.digest) != recorded:
-        findings.differs_in(
-            kind, name, value, fingerprint.digest, "nothing" if recorded is None else recorded.hex()
-        )
-
-
-def check_summary(inspection: Inspection, kind: str, ulid: str, summary: str | None) -> None:
+def check_summary(mine: Inspection, kind: str, ulid: str, summary: str | None) -> None:
     """A summary is the last one that an event records; where none does, there is none."""
     fingerprint = summary_fingerprint(ulid, summary)
-    if summary is None and inspection.chain.fingerprints.get(fingerprint.name) is None:
-        return
-    compare_fingerprint(inspection, kind, ulid, "summary", fingerprint)
+    if summary is not None or mine.chain.fingerprints.get(fingerprint.name) is not None:
+        mine.compare(ulid, fingerprint, kind, "summary")
 
 
-def report_missing_rows(inspection: Inspection) -> None:
+def report_missing_rows(mine: Inspection) -> None:
     """Report fingerprints without a row, unless what the row belonged to was deleted."""
-    session = inspection.session
-    for name, recorded in inspection.chain.fingerprints.items():
+    for name, recorded in mine.chain.fingerprints.items():
         kind, _, rest = name.partition(":")
-        if recorded is None or not rest or name in inspection.chain.compared:
+        if recorded is None or not rest or name in mine.chain.compared:
             continue
         parts = rest.split(":")
         if kind in {"vault", "user", "token", "role"}:
             # They belong to one installation, and do not move with a grove.
             continue
-        if kind == "link" and not all(_exists(session, end) for end in parts[1:]):
-            continue
-        if kind == "tag" and not _exists(session, parts[0]):
-            continue
-        inspection.findings.missing(kind, parts[0], "the row that an event records")
+        ends = parts[1:] if kind == "link" else parts[:1] if kind == "tag" else []
+        if all(_exists(mine.session, end) for end in ends):
+            mine.findings.missing(kind, parts[0], "the row that an event records")
 
 
 def _exists(session: Session, ulid: str) -> bool:
@@ -118,22 +152,21 @@ def _exists(session: Session, ulid: str) -> bool:
     return session.execute(anywhere.limit(1)).first() is not None
 
 
-def check_bodies(inspection: Inspection) -> None:
+def check_bodies(mine: Inspection) -> None:
     """Every body has the hash that names it, and every body that a row refers to is there."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    bodies = schema.bodies
-    for page in pages(session, findings, bodies, bodies.c.sha256, bodies.c.tree == tree, size=_FEW):
-        for row in page:
-            findings.bodies += 1
-            check_packed(findings, "body", row.sha256.hex(), row.gzip, row.sha256)
+    findings, bodies = mine.findings, schema.bodies
+    for row in mine.of_tree(bodies, "sha256", _FEW):
+        findings.bodies += 1
+        check_packed(findings, "body", row.sha256.hex(), row.gzip, row.sha256)
     for table, column, kind in (
         (schema.attachments, schema.attachments.c.sha256, "attachment"),
         (schema.responses, schema.responses.c.sha256, "response"),
         (schema.requests, schema.requests.c.segment, "request segment"),
     ):
         there = and_(bodies.c.tree == table.c.tree, bodies.c.sha256 == column)
-        lost = select(column).outerjoin(bodies, there).where(table.c.tree == tree, bodies.c.tree.is_(None))
-        for digest in values_of(session, lost.distinct(), bytes):
+        here = table.c.tree == mine.tree, bodies.c.tree.is_(None)
+        lost = select(column).outerjoin(bodies, there).where(*here)
+        for digest in values_of(mine.session, lost.distinct(), bytes):
             findings.missing(kind, digest.hex(), "body")
 
 
@@ -147,132 +180,77 @@ def check_packed(findings: Findings, kind: str, name: str, packed: bytes, digest
     return findings.compare(kind, name, "sha256", digest.hex(), computed.hex())
 
 
-def check_responses(inspection: Inspection) -> dict[int, str]:
-    """The metadata of each raw response; returns the hashes by key."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    hashes: dict[int, str] = {}
-    for page in pages(
-        session, findings, schema.responses, schema.responses.c.key, schema.responses.c.tree == tree
-    ):
-        for row in page:
-            hashes[row.key] = row.sha256.hex()
-            covered = "provider, model, request id, times or usage"
-            compare_fingerprint(
-                inspection, "response", row.sha256.hex(), covered, response_fingerprint(row._asdict())
-            )
-    return hashes
+def check_calls(mine: Inspection) -> None:
+    """Raw responses, and the attempts: each request is rebuilt from its segments, byte for byte."""
+    findings, manifests = mine.findings, schema.manifests
+    responses: dict[int, str] = {}
+    for row in mine.of_tree(schema.responses, "key"):
+        responses[row.key] = row.sha256.hex()
+        mine.compare(row.sha256.hex(), response_fingerprint(row._asdict()))
+    for row in mine.of_tree(schema.attempts, "key"):
+        here = manifests.c.tree == mine.tree, manifests.c.attempt == row.key
+        manifest = next(iter(mine.fetch(manifests, *here)), None)
+        if manifest is not None:
+            check_packed(findings, "manifest", row.ulid, manifest.gzip, manifest.sha256)
+        _check_request(mine, row)
+        response = None if row.response is None else responses.get(row.response, str(row.response))
+        digest = None if manifest is None else manifest.sha256
+        agent, parent = mine.agent(row.agent), mine.names(row.parent)
+        mine.compare(row.ulid, attempt_fingerprint(row._asdict(), agent, parent, response, digest))
 
 
-def check_attempts(inspection: Inspection, names: Mapping[int, str], responses: Mapping[int, str]) -> None:
-    """Model calls: each request is rebuilt from its segments, byte for byte."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    agents = inspection.agents.ulids
-    for page in pages(
-        session, findings, schema.attempts, schema.attempts.c.key, schema.attempts.c.tree == tree
-    ):
-        if not page:
-            continue
-        low, high = page[0].key, page[-1].key
-        manifests = {
-            row.attempt: row
-            for row in fetch(
-                session,
-                findings,
-                schema.manifests,
-                schema.manifests.c.tree == tree,
-                schema.manifests.c.attempt.between(low, high),
-            )
-        }
-        for row in page:
-            manifest = manifests.get(row.key)
-            if manifest is not None:
-                check_packed(findings, "manifest", row.ulid, manifest.gzip, manifest.sha256)
-            _check_request(session, findings, tree, row)
-            response = None if row.response is None else responses.get(row.response, str(row.response))
-            fingerprint = attempt_fingerprint(
-                row._asdict(),
-                agents.get(row.agent, str(row.agent)),
-                names.get(row.parent, str(row.parent)),
-                response,
-                None if manifest is None else manifest.sha256,
-            )
-            compare_fingerprint(
-                inspection,
-                "attempt",
-                row.ulid,
-                "agent, parent, outcome, request, manifest or times",
-                fingerprint,
-            )
-
-
-def _check_request(session: Session, findings: Findings, tree: int, attempt: Any) -> None:
+def _check_request(mine: Inspection, attempt: Any) -> None:
     """The SHA-256 of the whole body, from its segments, without holding it in memory."""
-    requests, bodies = schema.requests, schema.bodies
-    mine = requests.c.tree == tree, requests.c.attempt == attempt.key
-    listed = fetch(session, findings, requests, *mine)
+    findings, requests = mine.findings, schema.requests
+    listed = mine.fetch(requests, requests.c.tree == mine.tree, requests.c.attempt == attempt.key)
     if attempt.request is None and not listed:
         return
     whole = hashlib.sha256()
     for index, row in enumerate(listed):
         findings.compare("request", attempt.ulid, "order of segments", row.ordinal, index)
-        body = select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == row.segment)
-        packed = values_of(session, body, bytes)
-        if not packed:
+        packed = _packed(mine, row.segment)
+        if packed is None:
             findings.missing("request", attempt.ulid, f"segment {row.segment.hex()}")
             return
         try:
-            whole.update(unpack(packed[0]))
+            whole.update(unpack(packed))
         except (PackingError, LimitExceededError):
             return
     stored = "nothing" if attempt.request is None else attempt.request.hex()
     findings.compare("request", attempt.ulid, "sha256 of the body", stored, whole.hexdigest())
 
 
-def check_typings(inspection: Inspection) -> None:
-    """Text typed into working buffers, which undo needs."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    for page in pages(
-        session, findings, schema.typings, schema.typings.c.ordinal, schema.typings.c.tree == tree
-    ):
-        for row in page:
-            name = f"{inspection.chain.ulid}/{row.ordinal}"
-            compare_fingerprint(inspection, "typing", name, "text", typing_fingerprint(row._asdict()))
+def _packed(mine: Inspection, digest: bytes) -> bytes | None:
+    bodies = schema.bodies
+    body = select(bodies.c.gzip).where(bodies.c.tree == mine.tree, bodies.c.sha256 == digest)
+    return next(iter(values_of(mine.session, body, bytes)), None)
 
 
-def check_groups(inspection: Inspection, names: Mapping[int, str]) -> None:
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    for row in fetch(session, findings, schema.groups, schema.groups.c.tree == tree):
-        first, last = (names.get(key, str(key)) for key in (row.first, row.last))
-        fingerprint = group_fingerprint(row._asdict(), first, last)
-        compare_fingerprint(
-            inspection, "folded range", row.ulid, "name, description, ends or state", fingerprint
-        )
+def check_labels(mine: Inspection) -> None:
+    """Text typed into working buffers, which undo needs, and collapsed ranges."""
+    for row in mine.of_tree(schema.typings, "ordinal"):
+        mine.compare(f"{mine.chain.ulid}/{row.ordinal}", typing_fingerprint(row._asdict()))
+    for row in mine.fetch(schema.groups, schema.groups.c.tree == mine.tree):
+        first, last = mine.names(row.first), mine.names(row.last)
+        mine.compare(row.ulid, group_fingerprint(row._asdict(), first, last))
 
 
-def check_references(inspection: Inspection) -> None:
+def check_references(mine: Inspection) -> None:
     """Links and tags that this chain records: of a tree, or (tree 0) of documents alone."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    agents = inspection.agents.ulids
+    session, tree = mine.session, mine.tree
     links, tags = schema.links, schema.tags
-    mine = and_(links.c.a_tree == tree) if tree else and_(links.c.a_tree == 0, links.c.b_tree == 0)
-    if tree:
-        mine = mine | and_(links.c.a_tree == 0, links.c.b_tree == tree)
-    for row in fetch(session, findings, links, mine):
+    # A link belongs to the chain of the first of its ends that is a tree.
+    own = or_(links.c.a_tree == tree, and_(links.c.a_tree == GROVE, links.c.b_tree == tree))
+    alone = and_(links.c.a_tree == GROVE, links.c.b_tree == GROVE)
+    for row in mine.fetch(links, own if tree else alone):
         ends = [
             _target(session, row.a_tree, row.a_kind, row.a_key),
             _target(session, row.b_tree, row.b_kind, row.b_key),
         ]
-        fingerprint = link_fingerprint(row._asdict(), ends, agents.get(row.author, str(row.author)))
-        compare_fingerprint(inspection, "link", row.ulid, "ends, note, author or times", fingerprint)
-    for row in fetch(session, findings, tags, tags.c.tree == tree):
+        mine.compare(row.ulid, link_fingerprint(row._asdict(), ends, mine.agent(row.author)))
+    for row in mine.fetch(tags, tags.c.tree == tree):
         target = _target(session, row.tree, row.kind, row.target)
-        compare_fingerprint(
-            inspection,
-            "tag",
-            f"{row.label!r} on {target}",
-            "label or times",
-            tag_fingerprint(row._asdict(), target),
-        )
+        mine.compare(f"{row.label!r} on {target}", tag_fingerprint(row._asdict(), target))
 
 
 def _target(session: Session, tree: int, kind: int, key: int) -> str:
@@ -286,29 +264,29 @@ def _target(session: Session, tree: int, kind: int, key: int) -> str:
             chosen = chosen.where(table.c.key == tree)
         elif tree != 0:
             return f"{tree}/{kind}/{key}"
-        found = text_of(session, chosen)
-        if found is not None:
-            return found
+        ulid = text_of(session, chosen)
+        if ulid is not None:
+            return ulid
     return f"{tree}/{kind}/{key}"
 
 
-def check_revised(mine: Inspection) -> None:
-    """Every document and project, and every revision of them."""
+def check_entities(mine: Inspection) -> None:
+    """Agents, vaults and records; documents and projects with every revision."""
+    for row in mine.fetch(schema.agents):
+        mine.compare(row.ulid, agent_fingerprint(row._asdict()))
+    for row in mine.fetch(schema.vaults):
+        mine.compare(row.ulid, vault_fingerprint(row._asdict()))
     for kind in (DOCUMENT, PROJECT):
-        for row in fetch(mine.session, mine.findings, kind.table):
-            compare_fingerprint(mine, kind.name, row.ulid, kind.covers, kind.fingerprint(row._asdict()))
+        for row in mine.fetch(kind.table):
+            mine.compare(row.ulid, kind.fingerprint(row._asdict()))
             if "summary" in kind.table.c:
                 check_summary(mine, kind.name, row.ulid, row.summary)
-            _check_revisions(mine, kind, row)
-
-
-def _check_revisions(mine: Inspection, kind: RevisedKind, row: Any) -> None:
-    agents = mine.agents.ulids
-    whole = kind.revisions.c[kind.name]
-    for revision in fetch(mine.session, mine.findings, kind.revisions, whole == row.key):
-        fingerprint = kind.revision_fingerprint(row.ulid, revision._asdict(), agents.get(revision.author, ""))
-        name = f"{row.ulid} revision {revision.revision}"
-        compare_fingerprint(mine, kind.name, name, kind.revision_covers, fingerprint)
+            for revision in mine.fetch(kind.revisions, kind.revisions.c[kind.name] == row.key):
+                author = mine.agents.ulids.get(revision.author, "")
+                fingerprint = kind.revision_fingerprint(row.ulid, revision._asdict(), author)
+                mine.compare(f"{row.ulid} revision {revision.revision}", fingerprint)
+    for row in paged(mine.session, mine.findings, schema.records, schema.records.c.key):
+        mine.compare(row.ulid, record_fingerprint(row._asdict()))
 
 
 def forget_document(chain: Chain, ulid: str) -> None:
@@ -319,50 +297,34 @@ def forget_document(chain: Chain, ulid: str) -> None:
         del chain.fingerprints[name]
 
 
-def check_records(mine: Inspection) -> None:
-    """Every record, in batches by key."""
-    for page in pages(mine.session, mine.findings, schema.records, schema.records.c.key):
-        for row in page:
-            compare_fingerprint(
-                mine, "record", row.ulid, "place, id, time or document", record_fingerprint(row._asdict())
-            )
-
-
 def check_users(mine: Inspection) -> None:
     """Users, their roles, and the tokens that let them in."""
-    session, findings, agents = mine.session, mine.findings, mine.agents.ulids
     trees, names = schema.trees, dict[int, str]()
-    for row in fetch(session, findings, schema.users):
+    for row in mine.fetch(schema.users):
         names[row.key] = row.ulid
-        fingerprint = user_fingerprint(row._asdict(), agents.get(row.agent, str(row.agent)))
-        compare_fingerprint(mine, "user", row.ulid, "name, agent or times", fingerprint)
-    for row in fetch(session, findings, schema.tokens):
-        fingerprint = token_fingerprint(row._asdict(), names.get(row.user, str(row.user)))
-        compare_fingerprint(mine, "token", row.ulid, "user, hash, label, kind or times", fingerprint)
-    for row in fetch(session, findings, schema.memberships):
-        user = names.get(row.user, str(row.user))
-        tree = None
+        mine.compare(row.ulid, user_fingerprint(row._asdict(), mine.agent(row.agent)))
+    for row in mine.fetch(schema.tokens):
+        mine.compare(row.ulid, token_fingerprint(row._asdict(), names.get(row.user, str(row.user))))
+    for row in mine.fetch(schema.memberships):
+        user, tree = names.get(row.user, str(row.user)), None
         if row.tree != GROVE:
-            tree = text_of(session, select(trees.c.ulid).where(trees.c.key == row.tree)) or str(row.tree)
-        compare_fingerprint(
-            mine, "role", user, f"role on {tree or 'the grove'}", role_fingerprint(user, tree, row.role)
-        )
+            named = select(trees.c.ulid).where(trees.c.key == row.tree)
+            tree = text_of(mine.session, named) or str(row.tree)
+        mine.compare(user, role_fingerprint(user, tree, row.role), "role", f"role on {tree or 'the grove'}")
 
 
-def check_memory(inspection: Inspection) -> None:
+def check_memory(mine: Inspection) -> None:
     """Pins, stashes, recalls and thoughts by their events; actions, runs and results by their own hash."""
-    session, findings, memory = inspection.session, inspection.findings, schema.memory
-    mine = memory.c.tree == inspection.tree
-    for key in values_of(session, select(memory.c.agent).where(mine).distinct(), int):
-        agent = inspection.agents.ulids.get(key, str(key))
-        for page in pages(session, findings, memory, memory.c.ordinal, mine, memory.c.agent == key):
-            for row in page:
-                name = f"{agent}/{row.ordinal}"
-                if row.kind not in TRACE:
-                    fingerprint = memory_fingerprint(row._asdict(), agent)
-                    compare_fingerprint(inspection, "memory", name, "kind, label, body or times", fingerprint)
-                elif not _is_sealed(row._asdict(), inspection.chain.ulid, agent):
-                    findings.differs_in("memory", name, "kind, label, body or times")
+    memory = schema.memory
+    here = memory.c.tree == mine.tree
+    for key in values_of(mine.session, select(memory.c.agent).where(here).distinct(), int):
+        agent = mine.agent(key)
+        own = here, memory.c.agent == key
+        for row in paged(mine.session, mine.findings, memory, memory.c.ordinal, *own):
+            if row.kind not in TRACE:
+                mine.compare(f"{agent}/{row.ordinal}", memory_fingerprint(row._asdict(), agent))
+            elif not _is_sealed(row._asdict(), mine.chain.ulid, agent):
+                mine.findings.differs_in("memory", f"{agent}/{row.ordinal}", _COVERED["memory"][1])
 
 
 def _is_sealed(row: dict[str, object], tree: str, agent: str) -> bool:
@@ -374,44 +336,34 @@ def _is_sealed(row: dict[str, object], tree: str, agent: str) -> bool:
         return False
 
 
-def check_envelopes(inspection: Inspection, names: Mapping[int, str]) -> None:
+def check_envelopes(mine: Inspection) -> None:
     """Every envelope is as it was written, and the snapshots that it names are there."""
-    session, findings, tree = inspection.session, inspection.findings, inspection.tree
-    agents, envelopes = inspection.agents.ulids, schema.envelopes
-    places = select(envelopes.c.node).where(envelopes.c.tree == tree).distinct().order_by(envelopes.c.node)
-    for node in values_of(session, places, int):
-        for row in fetch(session, findings, envelopes, envelopes.c.tree == tree, envelopes.c.node == node):
-            name = f"{names.get(row.node, str(row.node))}/{row.ordinal}"
-            fingerprint = envelope_fingerprint(
-                row._asdict(), names.get(row.node, str(row.node)), agents.get(row.agent, str(row.agent))
-            )
-            compare_fingerprint(
-                inspection, "envelope", name, "agent, provider, record, tokens or time", fingerprint
-            )
+    findings, envelopes = mine.findings, schema.envelopes
+    here = envelopes.c.tree == mine.tree
+    places = select(envelopes.c.node).where(here).distinct().order_by(envelopes.c.node)
+    for node in values_of(mine.session, places, int):
+        for row in mine.fetch(envelopes, here, envelopes.c.node == node):
+            ulid = mine.names(row.node)
+            name = f"{ulid}/{row.ordinal}"
+            mine.compare(name, envelope_fingerprint(row._asdict(), ulid, mine.agent(row.agent)))
             if check_packed(findings, "envelope", name, row.gzip, row.sha256):
-                for digest in _missing_snapshots(session, tree, row.gzip):
+                for digest in _missing_snapshots(mine, row.gzip):
                     findings.missing("envelope", name, f"snapshot {digest}")
 
 
-def _missing_snapshots(session: Session, tree: int, packed: bytes) -> Iterator[str]:
+def _missing_snapshots(mine: Inspection, packed: bytes) -> Iterator[str]:
     try:
         record = json.loads(unpack(packed))
-        named = set(named_snapshots(record, lambda name: _snapshot(session, tree, name) or "[]"))
+        named = set(named_snapshots(record, lambda name: _snapshot(mine, name) or "[]"))
     except (PackingError, LimitExceededError, InvalidInputError, ValueError):
         # The envelope or the list that cannot be read is a finding already.
         return
-    for digest in sorted(named):
-        if _snapshot(session, tree, digest) is None:
-            yield digest
+    yield from (digest for digest in sorted(named) if _snapshot(mine, digest) is None)
 
 
-def _snapshot(session: Session, tree: int, digest: str) -> str | None:
-    bodies = schema.bodies
-    body = select(bodies.c.gzip).where(bodies.c.tree == tree, bodies.c.sha256 == bytes.fromhex(digest))
-    packed = values_of(session, body, bytes)
-    if not packed:
-        return None
+def _snapshot(mine: Inspection, digest: str) -> str | None:
+    packed = _packed(mine, bytes.fromhex(digest))
     try:
-        return unpack(packed[0]).decode("utf-8", "surrogatepass")
+        return None if packed is None else unpack(packed).decode("utf-8", "surrogatepass")
     except (PackingError, LimitExceededError, UnicodeDecodeError):
         return ""

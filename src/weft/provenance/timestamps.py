@@ -1,7 +1,7 @@
 """Stored timestamps: what each was taken over, and whether its token still certifies that."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
@@ -15,7 +15,7 @@ from weft.provenance.damaged_rows import fetch
 from weft.provenance.fingerprints import timestamp_fingerprint
 from weft.provenance.replay import EventRecord
 from weft.provenance.report import Findings
-from weft.provenance.table_checks import Inspection, compare_fingerprint
+from weft.provenance.table_checks import Inspection
 from weft.store import schema
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -86,24 +86,22 @@ def _heads(statement: str) -> list[tuple[str, int, bytes]]:
         return []
 
 
-def check_all_stamps(inspection: Inspection, hashes: Mapping[str, bytes]) -> None:
+def check_all_stamps(mine: Inspection, hash_of: Callable[[str], bytes | None]) -> None:
     """Every timestamp of a tree, or of the grove, against its target and its fingerprint."""
-    stamps = schema.timestamps
-    rows = fetch(inspection.session, inspection.findings, stamps, stamps.c.tree == inspection.tree)
-    _check_rows(inspection.findings, rows, hashes)
+    rows = mine.fetch(schema.timestamps, schema.timestamps.c.tree == mine.tree)
+    _check_rows(mine.findings, rows, hash_of)
     for row in rows:
-        covered = "target, digest, authority, token or certificates"
-        compare_fingerprint(inspection, "timestamp", row.ulid, covered, timestamp_fingerprint(row._asdict()))
+        mine.compare(row.ulid, timestamp_fingerprint(row._asdict()))
 
 
 def check_stamps_of(session: Session, findings: Findings, tree: int, hashes: Mapping[str, bytes]) -> None:
     """The timestamps of these nodes."""
     stamps = schema.timestamps
     mine = stamps.c.target.in_(list(hashes))
-    _check_rows(findings, fetch(session, findings, stamps, stamps.c.tree == tree, mine), hashes)
+    _check_rows(findings, fetch(session, findings, stamps, stamps.c.tree == tree, mine), hashes.get)
 
 
-def _check_rows(findings: Findings, rows: Sequence[Any], hashes: Mapping[str, bytes]) -> None:
+def _check_rows(findings: Findings, rows: Sequence[Any], hash_of: Callable[[str], bytes | None]) -> None:
     for row in rows:
         findings.timestamps += 1
         _check_stamp(findings, row)
@@ -111,7 +109,7 @@ def _check_rows(findings: Findings, rows: Sequence[Any], hashes: Mapping[str, by
             computed = hashlib.sha256(row.statement.encode()).hexdigest()
             findings.compare("timestamp", row.ulid, "statement", row.digest.hex(), computed)
         else:
-            known = hashes.get(row.target)
+            known = hash_of(row.target)
             if known is None:
                 findings.missing("timestamp", row.ulid, f"node {row.target}")
             else:

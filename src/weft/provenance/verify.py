@@ -5,7 +5,7 @@ hundred bytes a node), then the texts. Its events are replayed in between, so th
 they record can be compared with the stored metadata.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,13 +14,11 @@ from sqlalchemy import func, select
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
 from weft.provenance.fingerprints import (
-    agent_fingerprint,
     choice_fingerprint,
     grove_fingerprint,
     item_fingerprint,
     items_fingerprint,
     tree_fingerprints,
-    vault_fingerprint,
 )
 from weft.provenance.node_columns import Neighbours, NodeColumns, readable_nodes
 from weft.provenance.nodes import (
@@ -35,20 +33,16 @@ from weft.provenance.replay import Chain, NodeLabels, Replay, read_chain
 from weft.provenance.report import Findings, Report
 from weft.provenance.table_checks import (
     Inspection,
-    check_attempts,
     check_bodies,
+    check_calls,
+    check_entities,
     check_envelopes,
-    check_groups,
+    check_labels,
     check_memory,
     check_packed,
-    check_records,
     check_references,
-    check_responses,
-    check_revised,
     check_summary,
-    check_typings,
     check_users,
-    compare_fingerprint,
     forget_document,
     report_missing_rows,
 )
@@ -57,25 +51,16 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.blobs import BlobStore
 from weft.store.rows import MODES, Flag, NodeRow
-from weft.store.session import Session
+from weft.store.session import Session, in_batches
 from weft.store.transaction import GROVE
-from weft.tree.content import Content, Image, blob_refs
+from weft.tree.content import Image, blob_refs
 from weft.tree.item import about_item
-from weft.tree.json_names import snake
+from weft.tree.json import snake
 from weft.tree.progress import Progress
 from weft.tree.tree import Mode
 
 _UNMARKED = NodeLabels()
-_SOME = 500
-_FLAGS = (
-    Flag.EXCLUDED
-    | Flag.BOOKMARKED
-    | Flag.HAS_SOURCES
-    | Flag.HAS_ATTACHMENTS
-    | Flag.HAS_RESPONSE
-    | Flag.JOINED
-    | Flag.BLANK
-)
+_FLAGS = sum(bit for name, bit in vars(Flag).items() if name.isupper())
 
 
 def verify_grove(
@@ -196,20 +181,11 @@ class _Check:
         _check_end(findings, "grove", chain, grove)
         findings.compare("grove", grove.ulid, "updated at", grove.updated_at, chain.last)
         owner = self.agents.ulids.get(grove.owner, "")
-        covered = "owner, preferences or creation"
-        compare_fingerprint(mine, "grove", grove.ulid, covered, grove_fingerprint(grove._asdict(), owner))
-        for row in fetch(session, findings, schema.agents):
-            covered = "name, type, model, configuration, permissions or times"
-            compare_fingerprint(mine, "agent", row.ulid, covered, agent_fingerprint(row._asdict()))
-        for row in fetch(session, findings, schema.vaults):
-            compare_fingerprint(
-                mine, "vault", row.ulid, "name, folder or times", vault_fingerprint(row._asdict())
-            )
-        check_revised(mine)
-        check_records(mine)
+        mine.compare(grove.ulid, grove_fingerprint(grove._asdict(), owner))
+        check_entities(mine)
         check_users(mine)
         check_references(mine)
-        check_all_stamps(mine, {})
+        check_all_stamps(mine, lambda _: None)
         report_missing_rows(mine)
         return planted
 
@@ -221,7 +197,7 @@ class _Check:
         buffer_mode = tree.mode == MODES.index(Mode.BUFFER)
         replay = Replay(columns, findings, buffer_mode)
         chain = Chain(tree.ulid)
-        mine = Inspection(session, findings, tree.key, chain, self.agents)
+        mine = Inspection(session, findings, tree.key, chain, self.agents, columns.name)
         for event in read_chain(session, findings, tree.key, chain, self.agents.ulids):
             self.certified.check(findings, tree.ulid, event)
             replay.apply(event)
@@ -233,44 +209,30 @@ class _Check:
         _check_tree_row(mine, tree, replay)
         self._tree_nodes(mine, replay, progress)
         check_bodies(mine)
-        names = _Names(columns)
-        check_attempts(mine, names, check_responses(mine))
-        check_envelopes(mine, names)
-        check_groups(mine, names)
-        check_typings(mine)
+        check_calls(mine)
+        check_envelopes(mine)
+        check_labels(mine)
         check_memory(mine)
         check_references(mine)
-        check_all_stamps(mine, _Hashes(columns))
+        check_all_stamps(mine, columns.hash_of)
         report_missing_rows(mine)
 
     def _tree_nodes(self, mine: Inspection, replay: Replay, progress: Progress | None) -> None:
-        session, findings, columns = self.session, self.findings, replay.columns
-        around = Surroundings(mine.chain.ulid, columns, self.agents)
-        late = _late_attachments(session, mine.tree)
+        columns, nodes = replay.columns, schema.nodes
+        late = _late_attachments(self.session, mine.tree)
+        around = Surroundings(mine.chain.ulid, columns, self.agents, late)
         done = 0
         # Rows that cannot be read were named when the light values were loaded.
-        for page in pages(
-            session, Findings(), schema.nodes, schema.nodes.c.key, schema.nodes.c.tree == mine.tree
-        ):
-            if not page:
-                continue
+        for page in pages(self.session, Findings(), nodes, nodes.c.key, nodes.c.tree == mine.tree):
             rows = [NodeRow._make(row) for row in page]
-            attached = attached_rows(session, findings, mine.tree, [row.key for row in rows])
-            shorter: dict[str, NodeRow] = {}
+            attached = self._rows(mine.tree, rows, around)
             for row in rows:
-                content = check_node(findings, row, attached, around)
-                _check_near(findings, row, attached, around, late)
-                _check_marks(findings, row, replay)
+                _check_marks(self.findings, row, replay)
                 _check_items(mine, row, attached, replay)
                 check_summary(mine, "node", row.ulid, attached.summaries.get(row.key))
-                self._blobs(content, row)
-                self._images(attached, row)
-                wanted = names_to_find(row)
-                if wanted is not None:
-                    shorter[wanted] = row
-            _check_shorter(mine, shorter)
+            _check_shorter(mine, rows)
             done += len(rows)
-            if progress is not None:
+            if progress is not None and rows:
                 progress(done, len(columns))
 
     def nodes(self, tree: int, keys: list[int], progress: Progress | None) -> None:
@@ -278,46 +240,42 @@ class _Check:
         ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree)).scalar_one()
         findings.tree_id = ulid
         lookup = Neighbours(session, tree)
-        around = Surroundings(ulid, lookup, self.agents)
-        late = _late_attachments(session, tree)
+        around = Surroundings(ulid, lookup, self.agents, _late_attachments(session, tree))
         bodies: set[bytes] = set()
-        for start in range(0, len(keys), _SOME):
-            some = keys[start : start + _SOME]
+        done = 0
+        for some in in_batches(keys):
             rows = list(readable_nodes(session, findings, tree, some).values())
             for key in set(some) - {row.key for row in rows}:
                 findings.missing("node", str(key), "the node")
-            if not rows:
-                continue
             lookup.learn(rows)
-            mine = attached_rows(session, findings, tree, [row.key for row in rows])
-            for row in rows:
-                content = check_node(findings, row, mine, around)
-                _check_near(findings, row, mine, around, late)
-                self._blobs(content, row)
-                self._images(mine, row)
-                bodies.update(item.sha256 for item in mine.items.get(row.key, ()))
-                answered = mine.choices.get(row.key)
-                if answered is not None and answered.response in mine.responses:
-                    bodies.add(mine.responses[answered.response].sha256)
+            attached = self._rows(tree, rows, around)
+            bodies.update(item.sha256 for items in attached.items.values() for item in items)
+            bodies.update(response.sha256 for response in attached.responses.values())
             check_stamps_of(session, findings, tree, {row.ulid: row.hash for row in rows})
+            done += len(some)
             if progress is not None:
-                progress(min(start + _SOME, len(keys)), len(keys))
+                progress(done, len(keys))
         for digest in sorted(bodies):
             _check_body(session, findings, tree, digest)
 
-    def _blobs(self, content: Content | None, row: NodeRow) -> None:
-        if content is not None:
-            self._refs(blob_refs(content), row)
-
-    def _images(self, mine: AttachedRows, row: NodeRow) -> None:
-        """Pictures that an item on the node came with."""
-        for item in mine.items.get(row.key, ()):
-            try:
-                about = about_item(item.about)
-            except (WeftError, RecursionError):
-                self.findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
-                continue
-            self._refs((image.ref for image in cast("tuple[Image, ...]", about.get("images", ()))), row)
+    def _rows(self, tree: int, rows: Sequence[NodeRow], around: Surroundings) -> AttachedRows:
+        """Nodes by themselves: hashes, places, and the media that they and their items show."""
+        findings = self.findings
+        if not rows:
+            return AttachedRows()
+        attached = attached_rows(self.session, findings, tree, [row.key for row in rows])
+        for row in rows:
+            content = check_node(findings, row, attached, around)
+            if content is not None:
+                self._refs(blob_refs(content), row)
+            for item in attached.items.get(row.key, ()):
+                try:
+                    images = cast("tuple[Image, ...]", about_item(item.about).get("images", ()))
+                except (WeftError, RecursionError):
+                    findings.differs_in("attachment", f"{item.id} on {row.ulid}", "about", item.about)
+                else:
+                    self._refs((image.ref for image in images), row)
+        return attached
 
     def _refs(self, refs: Iterable[str], row: NodeRow) -> None:
         for ref in refs:
@@ -342,55 +300,13 @@ def _check_end(findings: Findings, kind: str, chain: Chain, row: Any) -> None:
     findings.compare(kind, name, "head", row.head, chain.head)
 
 
-class _Names(Mapping[int, str]):
-    """Keys of a tree's nodes to their ULIDs."""
-
-    def __init__(self, columns: NodeColumns) -> None:
-        self._columns = columns
-
-    def __getitem__(self, key: int) -> str:
-        at = self._columns.index(key)
-        if at is None:
-            raise KeyError(key)
-        return self._columns.ulids[at]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._columns.keys)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
-class _Hashes(Mapping[str, bytes]):
-    """ULIDs of a tree's nodes to their stored hashes; indexed when it is first asked."""
-
-    def __init__(self, columns: NodeColumns) -> None:
-        self._columns = columns
-        self._keys: dict[str, int] | None = None
-
-    def __getitem__(self, ulid: str) -> bytes:
-        if self._keys is None:
-            self._keys = dict(zip(self._columns.ulids, self._columns.keys, strict=True))
-        light = self._columns.light(self._keys[ulid])
-        if light is None:
-            raise KeyError(ulid)
-        return light.hash
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns.ulids)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
 def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     session, findings, chain, columns = mine.session, mine.findings, mine.chain, replay.columns
     _check_end(findings, "tree", chain, tree)
     for fingerprint in tree_fingerprints(tree._asdict()):
         field = snake(fingerprint.name.removeprefix("tree.")).replace("_", " ")
-        compare_fingerprint(mine, "tree", tree.ulid, field, fingerprint)
+        mine.compare(tree.ulid, fingerprint, "tree", field)
     check_summary(mine, "tree", tree.ulid, tree.summary)
-    findings.compare("tree", tree.ulid, "project", _project(session, tree.project), replay.project)
     roots = [
         at
         for at in range(len(columns))
@@ -402,13 +318,18 @@ def _check_tree_row(mine: Inspection, tree: Any, replay: Replay) -> None:
     else:
         findings.differs_in("tree", tree.ulid, "number of roots", len(roots), 1)
     nodes, branches, depth = replay.counters()
-    findings.compare("tree", tree.ulid, "count of nodes", tree.nodes, nodes)
-    findings.compare("tree", tree.ulid, "count of branches", tree.branches, branches)
-    findings.compare("tree", tree.ulid, "depth", tree.depth, depth)
+    known: dict[str, tuple[object, object]] = {
+        "project": (_project(session, tree.project), replay.project),
+        "count of nodes": (tree.nodes, nodes),
+        "count of branches": (tree.branches, branches),
+        "depth": (tree.depth, depth),
+        "updated at": (tree.updated_at, max(chain.last, tree.created_at)),
+    }
     if tree.hidden is None:
         # Undoing a planting puts the tree away too; that is recorded in the grove.
-        findings.compare("tree", tree.ulid, "archived at", tree.archived_at, replay.archived_at)
-    findings.compare("tree", tree.ulid, "updated at", tree.updated_at, max(chain.last, tree.created_at))
+        known["archived at"] = tree.archived_at, replay.archived_at
+    for name, (stored, computed) in known.items():
+        findings.compare("tree", tree.ulid, name, stored, computed)
     highest = columns.keys[-1] if len(columns) else 0
     for table in (schema.attempts, schema.responses):
         last = select(func.max(table.c.key)).where(table.c.tree == tree.key)
@@ -426,19 +347,17 @@ def _project(session: Session, key: int | None) -> str | None:
     return text_of(session, select(projects.c.ulid).where(projects.c.key == key)) or str(key)
 
 
-def _check_shorter(mine: Inspection, shorter: Mapping[str, NodeRow]) -> None:
+def _check_shorter(mine: Inspection, rows: Sequence[NodeRow]) -> None:
     """A local id is longer only where the shorter one was taken before."""
-    session, findings, tree = mine.session, mine.findings, mine.tree
     nodes = schema.nodes
-    names = list(shorter)
-    for start in range(0, len(names), 200):
-        some = names[start : start + 200]
-        rows = fetch(session, Findings(), nodes, nodes.c.tree == tree, nodes.c.local_id.in_(some))
-        keys = {row.local_id: row.key for row in rows}
+    shorter = {name: row for row in rows if (name := names_to_find(row)) is not None}
+    for some in in_batches(shorter):
+        here = nodes.c.tree == mine.tree, nodes.c.local_id.in_(some)
+        keys = {row.local_id: row.key for row in fetch(mine.session, Findings(), nodes, *here)}
         for name in some:
             row = shorter[name]
             if keys.get(name, row.key) >= row.key:
-                findings.differs_in("node", row.ulid, "local id", row.local_id)
+                mine.findings.differs_in("node", row.ulid, "local id", row.local_id)
 
 
 def _late_attachments(session: Session, tree: int) -> set[int]:
@@ -447,17 +366,6 @@ def _late_attachments(session: Session, tree: int) -> set[int]:
     same = (nodes.c.tree == items.c.tree) & (nodes.c.key == items.c.node)
     chosen = select(nodes.c.position).select_from(items).join(nodes, same)
     return set(values_of(session, chosen.where(items.c.tree == tree, items.c.attached_by.is_not(None)), int))
-
-
-def _check_near(
-    findings: Findings, row: NodeRow, mine: AttachedRows, around: Surroundings, late: set[int]
-) -> None:
-    if row.position != row.key:
-        return
-    own = row.key in late or any(item.attached_by is None for item in mine.items.get(row.key, ()))
-    parent = None if row.parent is None else around.lookup.light(row.parent)
-    expected = row.key if own else None if parent is None else parent.near_attachments
-    findings.compare("node", row.ulid, "near attachments", row.near_attachments, expected)
 
 
 def _check_marks(findings: Findings, row: NodeRow, replay: Replay) -> None:
@@ -485,23 +393,18 @@ def _check_items(mine: Inspection, row: NodeRow, attached: AttachedRows, replay:
     findings, items = mine.findings, attached.items.get(row.key, ())
     made_with = [item._asdict() for item in items if item.attached_by is None]
     if made_with:
-        compare_fingerprint(
-            mine, "attachment", row.ulid, "ids, types or order", items_fingerprint(row.ulid, made_with)
-        )
+        mine.compare(row.ulid, items_fingerprint(row.ulid, made_with))
     for item in items:
         name = f"{item.id} on {row.ulid}"
         if item.attached_by is not None:
-            compare_fingerprint(
-                mine, "attachment", name, "id, type or body", item_fingerprint(row.ulid, item._asdict())
-            )
+            mine.compare(name, item_fingerprint(row.ulid, item._asdict()))
         attached_by, detached_by = replay.items.get((row.ulid, item.ordinal), (None, None))
         findings.compare("attachment", name, "attached by", item.attached_by, attached_by)
         findings.compare("attachment", name, "detached by", item.detached_by, detached_by)
     choice = attached.choices.get(row.key)
     response = None if choice is None else attached.responses.get(choice.response)
     if choice is not None and response is not None:
-        fingerprint = choice_fingerprint(row.ulid, response._asdict(), choice.choice)
-        compare_fingerprint(mine, "response", row.ulid, "choice", fingerprint)
+        mine.compare(row.ulid, choice_fingerprint(row.ulid, response._asdict(), choice.choice))
 
 
 def _check_body(session: Session, findings: Findings, tree: int, digest: bytes) -> None:

@@ -1,1 +1,40 @@
 """Providers of models: adapters on the vendors' SDKs, the embedded model, a scripted one. Imported when used."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # No adapter is loaded before it is used.
+    from weft.errors import ProviderError, Trouble
+    from weft.providers.base import (
+        ModelInfo,
+        ModelName,
+        ModelPrices,
+        ModelProfile,
+        Parameters,
+        Provider,
+        ProviderRegistry,
+        Request,
+        ToolSpec,
+        installed_providers,
+    )
+    from weft.tree.message import Message
+else:
+    from weft.lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(__name__)
+
+__all__ = [
+    "Message",
+    "ModelInfo",
+    "ModelName",
+    "ModelPrices",
+    "ModelProfile",
+    "Parameters",
+    "Provider",
+    "ProviderError",
+    "ProviderRegistry",
+    "Request",
+    "ToolSpec",
+    "Trouble",
+    "installed_providers",
+]

@@ -1,6 +1,8 @@
 """What all adapters share: how a provider is reached, what a request may ask for, and the dry run."""
 
 import asyncio
+import base64
+import json
 import random
 import re
 import ssl
@@ -11,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
 from weft.providers.base import ModelInfo, ModelName, ModelProfile, Provider, Request
 from weft.providers.endpoint import Endpoint, Resolver, resolve
@@ -25,7 +28,7 @@ from weft.providers.events import (
     WireRequest,
 )
 from weft.providers.keys import Keys, Secret, own_host
-from weft.tree.content import Audio, Image, Text
+from weft.tree.content import Audio, Image, Text, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -64,8 +67,11 @@ class Connection:
             raise ProviderError(
                 Trouble.INVALID_REQUEST,
                 f"the key for {self.key_name} would go to {self.endpoint.host} unencrypted: nothing was sent",
-                hint="use https; on your own network, set"
-                f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+                hint=Hint(
+                    HintKind.SETUP,
+                    text="use https; on your own network, set"
+                    f" WEFT_COMPATIBLE_{re.sub(r'[^A-Z0-9]', '_', self.key_name.upper())}_PRIVATE=1",
+                ),
             )
         return key
 
@@ -73,30 +79,27 @@ class Connection:
 def check_request(provider: str, request: Request, profile: ModelProfile) -> None:
     """Refuse a request that the model does not support, before anything is sent or paid."""
     asked = request.parameters
-    if not 1 <= asked.n <= profile.choices:
-        raise _cannot(
-            provider, request, f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices"
-        )
-    if request.prefill and not profile.prefill:
-        raise _cannot(provider, request, "does not support prefill")
-    if request.tools and not profile.tools:
-        raise _cannot(provider, request, "does not support tools")
-    if asked.stop and not profile.stop:
-        raise _cannot(provider, request, "does not support stop sequences")
-    if asked.logprobs is not None and asked.logprobs > profile.logprobs:
-        has = (
-            f"returns at most {profile.logprobs} alternatives per token"
-            if profile.logprobs
-            else "does not support logprobs"
-        )
-        raise _cannot(provider, request, has)
-    if request.prompt is not None and request.messages:
-        raise _cannot(provider, request, "takes messages or a document, not both")
     blocks = [block for message in request.messages for block in message.blocks]
-    if not profile.images and any(isinstance(block, Image) for block in blocks):
-        raise _cannot(provider, request, "does not accept images")
-    if not profile.audio and any(isinstance(block, Audio) for block in blocks):
-        raise _cannot(provider, request, "does not accept audio")
+    logprobs = (
+        f"returns at most {profile.logprobs} alternatives per token"
+        if profile.logprobs
+        else "does not support logprobs"
+    )
+    refusals = {
+        f"n is {asked.n:,}; one request has 1 to {profile.choices:,} choices": not 1
+        <= asked.n
+        <= profile.choices,
+        "does not support prefill": request.prefill and not profile.prefill,
+        "does not support tools": request.tools and not profile.tools,
+        "does not support stop sequences": asked.stop and not profile.stop,
+        logprobs: asked.logprobs is not None and asked.logprobs > profile.logprobs,
+        "takes messages or a document, not both": request.prompt is not None and request.messages,
+        "does not accept images": not profile.images and any(isinstance(block, Image) for block in blocks),
+        "does not accept audio": not profile.audio and any(isinstance(block, Audio) for block in blocks),
+    }
+    for words, is_refused in refusals.items():
+        if is_refused:
+            raise ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {words}")
 
 
 def media_of(request: Request, block: Image | Audio) -> bytes:
@@ -106,8 +109,14 @@ def media_of(request: Request, block: Image | Audio) -> bytes:
     return data
 
 
-def _cannot(provider: str, request: Request, what: str) -> ProviderError:
-    return ProviderError(Trouble.INVALID_REQUEST, f"{provider}:{request.model} {what}")
+def encoded_media(request: Request, block: Image | Audio) -> str:
+    """The bytes of a picture or sound in base64."""
+    return base64.b64encode(media_of(request, block)).decode()
+
+
+def result_text(result: ToolResult) -> str:
+    """What a tool returned, as a text."""
+    return result.content if isinstance(result.content, str) else json.dumps(result.content)
 
 
 _DRY_RUN: ContextVar[bool] = ContextVar("dry_run", default=False)
@@ -155,7 +164,7 @@ def sdk_import(provider: str) -> Generator[None]:
             raise
         raise UnavailableError(
             f"{provider} needs the package {error.name!r}, which is not installed",
-            hint="pip install 'weft-loom[providers]'",
+            hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[providers]'"),
         ) from None
 
 

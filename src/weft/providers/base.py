@@ -1,22 +1,18 @@
 """Requests, profiles and the `Provider` protocol, the same for every provider."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Any, Protocol, cast
 
-from weft.errors import InvalidInputError, ProviderError, Trouble, WeftError
-from weft.plugins import Plugins, package_of
+from weft.errors import InvalidInputError, ProviderError, Trouble
+from weft.plugins import Plugins
 from weft.providers.events import Event
 from weft.tree.attempt import Usage
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 
 _MILLION = 1_000_000
 
@@ -276,21 +272,11 @@ class ProviderRegistry(Plugins[Provider]):
         parsed = name if isinstance(name, ModelName) else ModelName.parse(name)
         return self.provider(parsed.provider), parsed.model
 
-    def _load(self, name: str, point: "EntryPoint") -> Provider:
-        try:
-            make = cast("Callable[[], Provider]", point.load())
-            if not callable(make):
-                raise TypeError("it is not callable")  # noqa: TRY301 - reported like other errors of a package
-            return make()
-        except WeftError:
-            raise
-        except Exception as error:
-            # An error of one package must not affect the other providers.
-            raise ProviderError(
-                Trouble.UNKNOWN,
-                f"the provider {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
-                hint=f"update or uninstall the package {package_of(point)}",
-            ) from error
+    def _made(self, name: str, loaded: Any) -> Provider:
+        return cast("Any", super()._made(name, loaded))()
+
+    def _broken(self, message: str, hint: str) -> ProviderError:
+        return ProviderError(Trouble.UNKNOWN, message, hint=hint)
 
     async def close(self) -> None:
         """Close the connections of all providers in the running event loop."""

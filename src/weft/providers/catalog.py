@@ -4,33 +4,25 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.errors import UnavailableError, WeftError
-from weft.providers.base import (
-    CacheKind,
-    ModelInfo,
-    ModelName,
-    ModelPrices,
-    ModelProfile,
-    Provider,
-    ProviderRegistry,
-    SystemPlace,
-)
+from weft.providers.base import ModelInfo, ModelName, ModelPrices, ModelProfile, Provider, ProviderRegistry
 from weft.tree.attempt import Usage
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo as Row
     from genai_prices.types import ModelPrice, Tier, TieredPrices
     from genai_prices.types import Provider as PriceList
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +113,7 @@ def _price(price: "Decimal | TieredPrices | None", start: int | None) -> Decimal
 
 DAY = 24 * 60 * 60 * 1_000_000
 """How long a provider's list is fresh, in microseconds."""
-_VERSION = 1
+_VERSION = 2
 _TABLES: dict[str, tuple[tuple[str, str], ...]] = {
     "anthropic": (("anthropic", ""),),
     "compatible": (("openrouter", "openrouter/"), ("huggingface_hyperbolic", "hyperbolic/")),
@@ -244,7 +236,11 @@ class Catalog:
 
     def _cache(self, provider: str, models: tuple[ModelInfo, ...]) -> ModelListing:
         now = self._clock()
-        data = {"version": _VERSION, "listedAt": now, "models": [_info_to_json(each) for each in models]}
+        data = {
+            "version": _VERSION,
+            "listedAt": now,
+            "models": _stored_models().dump_python(models, mode="json"),
+        }
         path = self._file(provider)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
@@ -264,8 +260,8 @@ class Catalog:
             if data["version"] != _VERSION:
                 return None
             at = int(data["listedAt"])
-            models = tuple(_info_from_json(each) for each in data["models"])
-        except (OSError, ValueError, KeyError, TypeError, InvalidOperation, AttributeError, WeftError):
+            models = _stored_models().validate_python(data["models"], strict=False)
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         age = self._clock() - at
         return ModelListing(
@@ -283,38 +279,12 @@ def _profile(provider: Provider, model: str, window: int | None, prices: ModelPr
     return replace(profile, window=window or profile.window, prices=prices or profile.prices)
 
 
+@lru_cache(maxsize=1)
+def _stored_models() -> "TypeAdapter[tuple[ModelInfo, ...]]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 - needed where a list is stored, and takes long to import
+
+    return TypeAdapter(tuple[ModelInfo, ...])
+
+
 def _moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
-
-
-def _info_to_json(info: ModelInfo) -> dict[str, Any]:
-    profile = {each.name: getattr(info.profile, each.name) for each in fields(ModelProfile)}
-    profile["prices"] = None if info.profile.prices is None else _prices_to_json(info.profile.prices)
-    return {"name": str(info.name), "title": info.title, "profile": profile}
-
-
-def _prices_to_json(prices: ModelPrices) -> dict[str, Any]:
-    plain = {
-        name: None if (price := cast("Decimal | None", getattr(prices, name))) is None else str(price)
-        for name in _PRICES
-    }
-    return {**plain, "above": [[start, _prices_to_json(each)] for start, each in prices.above]}
-
-
-_PRICES = ("input", "output", "cached_read", "cached_write")
-
-
-def _info_from_json(data: Mapping[str, Any]) -> ModelInfo:
-    given = dict(data["profile"])
-    given["system"] = SystemPlace(given["system"])
-    given["cache"] = CacheKind(given["cache"])
-    given["prices"] = None if given["prices"] is None else _prices_from_json(given["prices"])
-    return ModelInfo(
-        name=ModelName.parse(data["name"]), title=str(data["title"]), profile=ModelProfile(**given)
-    )
-
-
-def _prices_from_json(data: Mapping[str, Any]) -> ModelPrices:
-    plain = {name: None if data[name] is None else Decimal(str(data[name])) for name in _PRICES}
-    above = tuple((int(start), _prices_from_json(each)) for start, each in data["above"])
-    return ModelPrices(**cast("dict[str, Decimal]", plain), above=above)

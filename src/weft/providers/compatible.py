@@ -15,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
 from weft.providers.adapter import Connection, as_chat, check_request, sdk_import
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
@@ -266,8 +267,11 @@ class Compatible:
         if name not in known:
             raise NotFoundError(
                 f"there is no endpoint {name!r}",
-                hint=f"endpoints are {', '.join(known)}; set {_PREFIX}{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
-                " to an address for another",
+                hint=Hint(
+                    HintKind.SETUP,
+                    text=f"endpoints are {', '.join(known)};"
+                    f" set {_PREFIX}{re.sub(r'[^A-Z0-9]', '_', name.upper())} to an address for another",
+                ),
             )
         return name, known[name], own
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, ProviderError, Trouble
 
 OFFLINE = "WEFT_OFFLINE"
@@ -80,7 +81,7 @@ class Endpoint:
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             raise InvalidInputError(
                 f"the address of {parts.hostname} must not have a user name, password, query or fragment",
-                hint="keep keys in the environment or in `weft keys`",
+                hint=Hint(HintKind.KEEP_KEYS),
             )
         _port(self.url)
 
@@ -176,7 +177,10 @@ def _check(endpoint: Endpoint, address: Address) -> None:
         raise _refused(
             endpoint,
             f"resolves to {address}, a private address",
-            hint="if that is meant, write the address itself, or set WEFT_COMPATIBLE_NAME_PRIVATE=1",
+            hint=Hint(
+                HintKind.SETUP,
+                text="if that is meant, write the address itself, or set WEFT_COMPATIBLE_NAME_PRIVATE=1",
+            ),
         )
     if not private and endpoint.scheme == "http":
         raise _refused(endpoint, "is public and not encrypted", hint="use https")

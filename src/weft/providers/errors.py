@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.keys import Secret, own_host
 from weft.providers.redaction import redact_key
@@ -63,9 +64,9 @@ _STATUSES: dict[int, Trouble] = {
     413: Trouble.CONTEXT_TOO_LONG,
     429: Trouble.RATE_LIMITED,
 }
-_HINTS: dict[Trouble, str] = {
-    Trouble.AUTHENTICATION: "set another key with `weft keys set {provider}`",
-    Trouble.MODEL_NOT_FOUND: "`weft models {provider}` lists what there is",
+_HINTS: dict[Trouble, str | HintKind] = {
+    Trouble.AUTHENTICATION: HintKind.KEY_REFUSED,
+    Trouble.MODEL_NOT_FOUND: HintKind.LIST_MODELS,
     Trouble.CONTEXT_TOO_LONG: "lower the context limit, or choose a model with a larger window",
     Trouble.RATE_LIMITED: "wait a little, or generate fewer at once",
 }
@@ -93,7 +94,7 @@ def describe_status(
     return ProviderError(
         trouble,
         f"{summary}: {text}" if text else summary,
-        hint=None if hint is None else hint.format(provider=provider),
+        hint=Hint(hint, provider=provider) if isinstance(hint, HintKind) else hint,
         retry_after=retry_after_of(given, details),
         status=status,
         request_id=given.get("request-id") or given.get("x-request-id"),
@@ -198,11 +199,11 @@ def missing_key(provider: str, variables: tuple[str, ...], host: str, others: li
         return ProviderError(
             Trouble.AUTHENTICATION,
             f"there is no key for {provider}",
-            hint=f"set {variables[0]}, or `weft keys set {provider}`; local:smollm2 needs none",
+            hint=Hint(HintKind.KEY_MISSING, provider=provider, variable=variables[0]),
         )
     bound = f" (the stored key is for {', '.join(others)})" if others else ""
     return ProviderError(
         Trouble.AUTHENTICATION,
         f"there is no key for {provider} at {host}{bound}: nothing was sent",
-        hint=f"`weft keys set {provider} --for {host}`, or set {variables[-1]} and {variables[-1]}_FOR={host}",
+        hint=Hint(HintKind.KEY_FOR_HOST, provider=provider, variable=variables[-1], host=host),
     )

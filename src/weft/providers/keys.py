@@ -8,13 +8,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.endpoint import Endpoint
 from weft.redaction import protect_secret
@@ -47,7 +48,7 @@ _FOR = "_FOR"
 """After the variable of a key: the host that the key is for."""
 _KEY_LIMIT = 4_096
 _A_KEY = "a key is one line of letters, digits and signs"
-_DAMAGED = "repair or remove it, and set its keys again: weft keys set PROVIDER"
+_DAMAGED = Hint(HintKind.KEY_FILE)
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -133,16 +134,34 @@ class Keys:
 
         A value that cannot be a key is refused where it is found.
         """
-        host = host or own_host(name)
+        for place, value in self._places(name, host or own_host(name), self._read_file):
+            if not _is_key(value):
+                where = "the keyring" if place.place is KeyPlace.KEYRING else place.where
+                raise ProviderError(
+                    Trouble.AUTHENTICATION,
+                    f"the value in {where} for {name} is not a valid key: nothing was sent",
+                    hint=f"{_A_KEY}; set it again",
+                )
+            return Secret(value)
+        return None
+
+    def place(self, name: str, host: str | None = None) -> FoundKey | None:
+        """Where the key of that name for a host comes from."""
+        return next((key for key, _ in self._places(name, host or own_host(name), self._read_file)), None)
+
+    def _places(
+        self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]
+    ) -> Iterator[tuple[FoundKey, str]]:
+        """Every place with a key of that name for a host, and its value; each is looked at when it is asked for."""
         for variable in self.variables(name):
-            if (value := self._variable(variable)) and self._host(name, variable) in {None, host}:
-                return _found(value, name, variable)
+            bound = self._host(name, variable)
+            if (value := self._variable(variable)) and bound in {None, host}:
+                yield FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable, host=bound), value
         entry = _entry(name, host)
         if value := (self._from_ring(entry) or "").strip():
-            return _found(value, name, "the keyring")
-        if value := self._read_file().get(entry, "").strip():
-            return _found(value, name, str(self.file()))
-        return None
+            yield FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host), value
+        if value := kept().get(entry, "").strip():
+            yield FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host), value
 
     def _variable(self, variable: str) -> str:
         return self.environment.get(variable, "").strip()
@@ -151,22 +170,6 @@ class Keys:
         """The host that a variable's key is for."""
         chosen = self._variable(variable + _FOR) if variable.startswith(_PREFIX) else ""
         return host_of(chosen) if chosen else own_host(name)
-
-    def place(self, name: str, host: str | None = None) -> FoundKey | None:
-        """Where the key of that name for a host comes from."""
-        return self._place(name, host or own_host(name), self._read_file)
-
-    def _place(self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]) -> FoundKey | None:
-        for variable in self.variables(name):
-            bound = self._host(name, variable)
-            if self._variable(variable) and bound in {None, host}:
-                return FoundKey(name=name, place=KeyPlace.ENVIRONMENT, where=variable, host=bound)
-        entry = _entry(name, host)
-        if self._from_ring(entry):
-            return FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host)
-        if entry in kept():
-            return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host)
-        return None
 
     def kept_hosts(self, name: str) -> list[str]:
         """The hosts that a key of that name is kept for, in the keyring or the file."""
@@ -188,7 +191,8 @@ class Keys:
             if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
                 known.add((name, self._host(name, variable)))
         by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
-        return [key for name, host in by_name if (key := self._place(name, host, lambda: kept)) is not None]
+        places = (next(self._places(name, host, lambda: kept), None) for name, host in by_name)
+        return [place[0] for place in places if place is not None]
 
     @property
     def problem(self) -> WeftError | None:
@@ -224,7 +228,7 @@ class Keys:
             if _split(each)[0] == name and host in {None, _split(each)[1]}
         ]
         if not entries:
-            raise NotFoundError(f"no stored key for {name!r}", hint="`weft keys` lists those there are")
+            raise NotFoundError(f"no stored key for {name!r}", hint=Hint(HintKind.LIST_KEYS))
         for entry in entries:
             self._out_of_ring(entry)
         if not kept.keys().isdisjoint(entries):
@@ -267,7 +271,9 @@ class Keys:
         try:
             status = path.stat()
             if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
-                raise StorageError(f"{path} is readable by other users", hint=f"chmod 600 {path}")
+                raise StorageError(
+                    f"{path} is readable by other users", hint=Hint(HintKind.SETUP, text=f"chmod 600 {path}")
+                )
             kept = json.loads(path.read_bytes())
         except FileNotFoundError:
             return {}
@@ -333,13 +339,3 @@ def _checked(name: str) -> str:
 def _is_key(value: str) -> bool:
     """True if the value can be sent in a header."""
     return 0 < len(value) <= _KEY_LIMIT and value.isascii() and value.isprintable() and " " not in value
-
-
-def _found(value: str, name: str, where: str) -> Secret:
-    if not _is_key(value):
-        raise ProviderError(
-            Trouble.AUTHENTICATION,
-            f"the value in {where} for {name} is not a valid key: nothing was sent",
-            hint=f"{_A_KEY}; set it again",
-        )
-    return Secret(value)

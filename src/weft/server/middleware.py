@@ -65,7 +65,9 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         host = _only(scope, b"host")
         if host is None or _name_of(host) not in self.hosts:
-            raise PermissionDeniedError("Host header not allowed", hint="allow it: --host-name NAME")
+            raise PermissionDeniedError(
+                "Host header not allowed", hint="ask the operator of the server to allow this host"
+            )
         origin = _only(scope, b"origin")
         same_origin = origin is None or self._is_ours(origin, host)
         cross_site = _only(scope, b"sec-fetch-site") == "cross-site" and scope["path"] != "/enter"

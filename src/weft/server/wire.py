@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.context.js_compat import parse_json
+from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in
 from weft.tree.json import JsonObject, JsonValue
@@ -128,7 +129,7 @@ def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
         if isinstance(value, int | str) and not isinstance(value, bool):
             body[name] = value if isinstance(value, int) else value[:200]
     if error.hint is not None:
-        body["hint"] = error.hint
+        body["hint"] = hint_on(Face.HTTP, error.hint)
     return body
 
 

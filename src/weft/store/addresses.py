@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_data_path
-
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside
@@ -16,6 +15,8 @@ def default_address() -> str:
 
 
 def _default_file() -> Path:
+    from platformdirs import user_data_path  # noqa: PLC0415 - 18 ms; a named grove does without
+
     return user_data_path("weft") / "grove.db"
 
 
@@ -40,7 +41,7 @@ def blobs_at(address: str) -> BlobStore:
 def open_store(address: str | Path | None = None, *, timeout: float = 30.0, create: bool = True) -> Store:
     """A SQLite file by its path (or sqlite:///path), a PostgreSQL database by its postgresql:// address.
 
-    A file that does not exist is created, unless told not to; a folder is created only for the default
+    A file that does not exist is created, if `create`; a folder is created only for the default
     grove, since a folder that does not exist is most likely a mistake.
     """
     text = str(address) if address is not None else default_address()
@@ -67,7 +68,8 @@ def open_store(address: str | Path | None = None, *, timeout: float = 30.0, crea
                 from weft.store.postgres import PostgresStore  # noqa: PLC0415 - few groves need its driver
             except ModuleNotFoundError as error:
                 raise UnavailableError(
-                    f"PostgreSQL needs the package {error.name}", hint="pip install 'weft-loom[postgres]'"
+                    f"PostgreSQL needs the package {error.name}",
+                    hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[postgres]'"),
                 ) from None
 
             return PostgresStore("postgresql://" + rest, timeout=timeout, create=create)

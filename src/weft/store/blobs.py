@@ -39,18 +39,10 @@ class BlobStore:
         if len(data) > BLOB_LIMIT:
             raise LimitExceededError(f"blob has {len(data):,} bytes, the limit is {BLOB_LIMIT:,}")
         ref = hashlib.sha256(data).hexdigest()
-        if self._has_again(ref):
-            return ref
-        path = self.path(ref)
-        try:
-            make_private_folder(path.parent)
-            self._write(path, data)
-            self._sign()
-        except OSError as error:
-            raise StorageError(
-                f"cannot store a blob in {self.folder}: {error.strerror}",
-                hint="check free space and permissions",
-            ) from error
+        incoming = self.receive(ref)
+        if incoming is not None:
+            incoming.write(data)
+            incoming.finish()
         return ref
 
     def receive(self, ref: str) -> "IncomingBlob | None":
@@ -133,23 +125,18 @@ class BlobStore:
                 stored_at = self.path(ref).stat().st_mtime_ns
             except FileNotFoundError:
                 continue
-            try:
-                make_private_folder(self._leaving)
-                self._write(self._leaving / ref, str(stored_at).encode())
-            except OSError as error:
-                raise StorageError(
-                    f"cannot write in {self.folder}: {error.strerror}",
-                    hint="check free space and permissions; nothing was deleted",
-                ) from error
+            note = IncomingBlob(self._leaving / ref)
+            note.write(str(stored_at).encode())
+            note.finish()
 
     def leaving(self) -> dict[str, int]:
         """What was announced and has not been dealt with: ref → its age then."""
-        found: dict[str, int] = {}
+        ages: dict[str, int] = {}
         for path in sorted(self._leaving.glob("*")):
             if _REF.match(path.name):
                 with contextlib.suppress(FileNotFoundError, ValueError):
-                    found[path.name] = int(path.read_bytes())
-        return found
+                    ages[path.name] = int(path.read_bytes())
+        return ages
 
     def depart(self, ref: str, stored_at: int, *, stays: bool) -> bool:
         """Remove a blob that was announced, unless it stays or was stored again since; whether it went."""
@@ -222,19 +209,6 @@ class BlobStore:
             raise InvalidInputError(f"{ref[:80]!r} is not a blob ref")
         return self.folder / ref[:2] / ref[2:]
 
-    def _write(self, path: Path, data: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
-
 
 def make_private_folder(folder: Path) -> None:
     """Make a folder, and those above it, that only their owner can look into."""
@@ -249,12 +223,15 @@ def blobs_beside(database: Path) -> Path:
 
 
 class IncomingBlob:
-    """A blob on its way in. Unless it is finished, nothing of it stays."""
+    """A file on its way in. Unless it is finished, nothing of it stays."""
 
-    def __init__(self, path: Path, ref: str, sign: Callable[[], None]) -> None:
+    def __init__(
+        self, path: Path, ref: str | None = None, finished: Callable[[], None] = lambda: None
+    ) -> None:
+        """The bytes must have the hash `ref`, if one is named; `finished` is called when they are there."""
         self._path = path
         self._ref = ref
-        self._sign = sign
+        self._finished = finished
         self._digest = hashlib.sha256()
         with self._explained():
             make_private_folder(path.parent)
@@ -264,14 +241,18 @@ class IncomingBlob:
 
     def write(self, data: bytes) -> None:
         self._digest.update(data)
-        with self._explained():
-            self._file.write(data)
+        try:
+            with self._explained():
+                self._file.write(data)
+        except BaseException:
+            self.drop()
+            raise
 
     def finish(self) -> None:
         """Keep it, if the bytes are what the ref says."""
-        if self._digest.hexdigest() != self._ref:
+        if self._ref not in {None, self._digest.hexdigest()}:
             self.drop()
-            raise StorageError(f"blob {self._ref[:12]}… is damaged", hint="restore it from a backup")
+            raise StorageError(f"blob {str(self._ref)[:12]}… is damaged", hint="restore it from a backup")
         try:
             with self._explained():
                 self._file.flush()
@@ -282,10 +263,11 @@ class IncomingBlob:
         except BaseException:
             self.drop()
             raise
-        self._sign()
+        self._finished()
 
     def drop(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
 
     @contextlib.contextmanager
@@ -321,8 +303,8 @@ def media_of_tree(session: Session, tree: int) -> set[str]:
 
 def media_of_grove(session: Session, among: set[str] | None = None) -> set[str]:
     """Refs that any node points to (only those asked about, if some are named)."""
-    found = {*_refs(session, true()), *_of_items(session, true())}
-    return found if among is None else found & among
+    refs = {*_refs(session, true()), *_of_items(session, true())}
+    return refs if among is None else refs & among
 
 
 def _refs(session: Session, where: ColumnElement[bool]) -> Iterator[str]:

@@ -142,8 +142,8 @@ def snapshots_of(session: Session, tree: int, digests: Sequence[str]) -> dict[st
 
 def next_ordinal(session: Session, tree: int, node: int) -> int:
     last = select(func.max(_envelopes.c.ordinal)).where(_envelopes.c.tree == tree, _envelopes.c.node == node)
-    found = session.execute(last).scalar()
-    return 0 if found is None else int(found) + 1
+    highest = session.execute(last).scalar()
+    return 0 if highest is None else int(highest) + 1
 
 
 def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = None) -> Any:
@@ -203,7 +203,7 @@ def legacy_texts(session: Session, tree: int) -> dict[str, str]:
 
 
 BODY_LIMIT = 1024 * 1024 * 1024
-"""More than this never comes out, whatever a stored value claims."""
+"""A stored value that unpacks to more is refused."""
 _PLAIN = bytes.fromhex("1f8b0800000000000003")
 _MARKED = bytes.fromhex("1f8b0804000000000003" + "1400" + "5766" + "1000")
 """The same header with one extra field, "Wf": the first half of the SHA-256 of the rest."""

@@ -35,7 +35,7 @@ class CommitGroup(Protocol):
 
 
 class _Job:
-    """One caller's work. A bare lock tells when it is done: the cheapest way to wait."""
+    """One caller's work. A bare lock is released when it is done: the cheapest way to wait."""
 
     __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "work")
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, or_, select, tuple_, update
 
 from weft.store import schema
-from weft.store.rows import KINDS
+from weft.store.events import EventPosition, head_of
+from weft.store.rows import KINDS, load_content
 from weft.store.session import IndexEntry, Session
 from weft.store.text_index import (
     DOCUMENT,
@@ -29,20 +30,13 @@ from weft.store.text_index import (
     key_of,
 )
 from weft.store.transaction import GROVE, Transaction
-from weft.tree.content import content_from_wire, plain_text
+from weft.tree.content import plain_text
 from weft.tree.word_splits import FOLDING
 
 _trees, _nodes, _texts = schema.trees, schema.nodes, schema.texts
 _tags, _events = schema.tags, schema.events
 _documents, _revisions = schema.documents, schema.revisions
 _positions, _versions, _state = schema.search_positions, schema.search_versions, schema.search_state
-
-
-class IndexedUpTo(NamedTuple):
-    """A place in the event log that all trees are indexed up to."""
-
-    transaction: int = 0
-    number: int = 0
 
 
 class Position(NamedTuple):
@@ -95,40 +89,30 @@ class Portion:
 
 def searchable_text(kind: int, stored: str) -> str:
     """What of a node's stored content is searched."""
-    if KINDS[kind] == "text":
-        return stored
-    return plain_text(content_from_wire(json.loads(stored)))
+    return plain_text(load_content(kind, stored))
 
 
-def start_anew(transaction: Transaction) -> None:
+def create_index(transaction: Transaction) -> None:
     """Make an empty index, unless another process was faster."""
     if present_mark(transaction) is None:
         clear_index(transaction)
 
 
-def present_mark(session: Session) -> IndexedUpTo | None:
+def present_mark(session: Session) -> EventPosition | None:
     """How far all trees are indexed; None: not with the words of today, or not at all."""
     columns = _state.c.transaction, _state.c.number
     row = session.execute(select(*columns).where(_state.c.folding == FOLDING)).one_or_none()
-    return None if row is None else IndexedUpTo(row.transaction, row.number)
+    return None if row is None else EventPosition(row.transaction, row.number)
 
 
-def changed_trees(session: Session, after: IndexedUpTo) -> tuple[list[int], IndexedUpTo]:
+def changed_trees(session: Session, after: EventPosition) -> tuple[list[int], EventPosition]:
     """Trees with events since the mark, and how far the mark may move once they are indexed.
 
     Not over events whose neighbours may still come: commits are not in the order of numbers.
     """
-    place = tuple_(_events.c.transaction, _events.c.number)
-    later = place > tuple_(after.transaction, after.number)
+    later = tuple_(_events.c.transaction, _events.c.number) > tuple(after)
     trees = sorted(session.execute(select(_events.c.tree).where(later).distinct()).scalars())
-    settled = session.dialect.terms.settled(session)
-    last = select(_events.c.transaction, _events.c.number).where(later)
-    if settled is not None:
-        last = last.where(_events.c.transaction < settled)
-    row = session.execute(
-        last.order_by(_events.c.transaction.desc(), _events.c.number.desc()).limit(1)
-    ).one_or_none()
-    return trees, after if row is None else IndexedUpTo(row.transaction, row.number)
+    return trees, max(after, head_of(session))
 
 
 def lagging_trees(session: Session) -> list[int]:
@@ -139,8 +123,8 @@ def lagging_trees(session: Session) -> list[int]:
         _positions.c.node < _trees.c.next_key - 1,
     )
     joined = _trees.outerjoin(_positions, _positions.c.tree == _trees.c.key)
-    found = session.execute(select(_trees.c.key).select_from(joined).where(behind).order_by(_trees.c.key))
-    return [GROVE, *found.scalars()]
+    keys = session.execute(select(_trees.c.key).select_from(joined).where(behind).order_by(_trees.c.key))
+    return [GROVE, *keys.scalars()]
 
 
 def count_unindexed(session: Session) -> int:
@@ -301,7 +285,7 @@ def _hold(transaction: Transaction, portion: Portion) -> bool:
     return True
 
 
-def move_mark(transaction: Transaction, mark: IndexedUpTo) -> None:
+def move_mark(transaction: Transaction, mark: EventPosition) -> None:
     """All trees are indexed up to here; never back."""
     earlier = or_(
         _state.c.transaction < mark.transaction,

@@ -47,8 +47,8 @@ class JobRow(NamedTuple):
     created_at: int
 
 
-def _row(found: Row[*tuple[Any, ...]]) -> JobRow:
-    row = JobRow._make(found)
+def _row(stored: Row[*tuple[Any, ...]]) -> JobRow:
+    row = JobRow._make(stored)
     return row._replace(state=JobState(row.state), target=None if row.target == NO_TARGET else row.target)
 
 
@@ -141,8 +141,8 @@ def next_due(session: Session, kinds: Sequence[str]) -> int | None:
     held = select(func.min(_jobs.c.held_until)).where(
         _jobs.c.kind.in_(kinds), _jobs.c.state == JobState.RUNNING
     )
-    found = [session.execute(moment).scalar() for moment in (waiting, held)]
-    return min((moment for moment in found if moment is not None), default=None)
+    moments = [session.execute(moment).scalar() for moment in (waiting, held)]
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def _is_due(now: int) -> ColumnElement[bool]:
@@ -207,8 +207,7 @@ def _hit(transaction: Transaction, statement: Any) -> bool:
 
 
 def job_row(session: Session, key: int) -> JobRow | None:
-    found = session.execute(select(_jobs).where(_jobs.c.key == key)).one_or_none()
-    return None if found is None else _row(found)
+    return session.one(select(_jobs).where(_jobs.c.key == key), _row)
 
 
 def list_jobs(

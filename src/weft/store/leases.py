@@ -1,4 +1,4 @@
-"""Leases: who may extend a position just now, as rows with a fencing token and an expiry.
+"""Leases on positions, with a fencing token and an expiry, and claims on idempotency keys.
 
 The tree's row is locked whenever a lease changes and whenever a node is written, so
 a writer sees either the lease or what came after it. Tokens are drawn from the tree's
@@ -30,12 +30,8 @@ class LeaseRow(NamedTuple):
 
 def lease_at(session: Session, tree: int, position: int, now: int) -> LeaseRow | None:
     """The lease that holds on a position at this moment."""
-    found = session.execute(
-        select(_leases).where(
-            _leases.c.tree == tree, _leases.c.position == position, _leases.c.expires_at > now
-        )
-    ).one_or_none()
-    return None if found is None else LeaseRow._make(found)
+    here = _leases.c.tree == tree, _leases.c.position == position
+    return session.one(select(_leases).where(*here, _leases.c.expires_at > now), LeaseRow._make)
 
 
 def put_lease(transaction: Transaction, tree: TreeState, lease: LeaseRow) -> None:
@@ -100,27 +96,24 @@ class ClaimRow(NamedTuple):
 
 def claim_row(session: Session, scope: str, key: str, *, lock: bool = False) -> ClaimRow | None:
     statement = select(_claims).where(_claims.c.scope == scope, _claims.c.key == key)
-    found = session.execute(statement.with_for_update() if lock else statement).one_or_none()
-    if found is None:
-        return None
-    row = ClaimRow._make(found)
-    return row._replace(state=ClaimState(row.state))
+    row = session.one(statement.with_for_update() if lock else statement, ClaimRow._make)
+    return None if row is None else row._replace(state=ClaimState(row.state))
 
 
 def claim(transaction: Transaction, wanted: ClaimRow, now: int) -> ClaimRow:
     """Put a claim where there is none (any more); return the claim that is valid."""
     key = ("scope", "key")
     transaction.add_missing(_claims, key, wanted._asdict())
-    found = claim_row(transaction, wanted.scope, wanted.key, lock=True)
-    if found is None or found.holder == wanted.holder:
+    present = claim_row(transaction, wanted.scope, wanted.key, lock=True)
+    if present is None or present.holder == wanted.holder:
         return wanted
-    if found.expires_at <= now or (found.state is ClaimState.RELEASED and found.body == wanted.body):
+    if present.expires_at <= now or (present.state is ClaimState.RELEASED and present.body == wanted.body):
         transaction.replace(_claims, key, wanted._asdict())
         return wanted
-    if found.state is ClaimState.CLAIMED and (found.held_until or 0) <= now:
-        transaction.execute(update(_claims).where(_is(found)).values(state=ClaimState.INTERRUPTED))
-        return found._replace(state=ClaimState.INTERRUPTED)
-    return found
+    if present.state is ClaimState.CLAIMED and (present.held_until or 0) <= now:
+        transaction.execute(update(_claims).where(_is(present)).values(state=ClaimState.INTERRUPTED))
+        return present._replace(state=ClaimState.INTERRUPTED)
+    return present
 
 
 def _is(row: ClaimRow) -> ColumnElement[bool]:

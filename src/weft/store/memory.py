@@ -61,8 +61,7 @@ def latest_memory(session: Session, tree: int, agent: int, kind: MemoryKind, lim
 
 
 def memory_at(session: Session, tree: int, agent: int, ordinal: int) -> MemoryRow | None:
-    found = session.execute(_of(tree, agent).where(_memory.c.ordinal == ordinal)).one_or_none()
-    return None if found is None else MemoryRow._make(found)
+    return session.one(_of(tree, agent).where(_memory.c.ordinal == ordinal), MemoryRow._make)
 
 
 def add_memory(
@@ -93,7 +92,7 @@ def mark_memory(transaction: Transaction, row: MemoryRow, removed: int | None) -
 
 
 def put_run(transaction: Transaction, row: MemoryRow) -> None:
-    """The one row that tells of the last run."""
+    """Update the one row about the last run."""
     values = {"label": row.label, "body": row.body, "created_at": row.created_at}
     transaction.execute(update(_memory).where(*_is(row)).values(values))
 

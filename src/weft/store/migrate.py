@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, column, inspect, select, table
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError
 
 HEAD = "0012"
@@ -43,7 +44,7 @@ def require_known(version: str) -> None:
     if version < _FIRST:
         raise StorageError(
             f"this grove has schema {version}, from before the first release; the oldest that opens is {_FIRST}",
-            hint="write it to a file with the Weft that made it (weft export), and weft import that file here",
+            hint=Hint(HintKind.EXPORT_OLD),
         )
 
 

@@ -1,4 +1,4 @@
-"""Calls of models under way, and what came of them so far: what a dead process leaves behind."""
+"""Calls of models and runs of collaborators under way, their output so far, and what calls cost."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ def hold_calls(transaction: Transaction, tree: int, attempts: Sequence[int], hel
 def put_piece(transaction: Transaction, tree: int, attempt: int, piece: PieceRow) -> None:
     """What came since the last one. Nothing, if the call was closed meanwhile.
 
-    The same one again is written over: the caller may have been told wrongly that it failed.
+    The same one again is written over: a caller that got an error by mistake sends it twice.
     """
     here = _calls.c.tree == tree, _calls.c.attempt == attempt
     if transaction.execute(select(_calls.c.attempt).where(*here)).first() is None:
@@ -131,8 +131,7 @@ class RunRow(NamedTuple):
 
 
 def run_row(session: Session, tree: int, run: str) -> RunRow | None:
-    found = session.execute(select(_runs).where(_runs.c.tree == tree, _runs.c.run == run)).one_or_none()
-    return None if found is None else RunRow._make(found)
+    return session.one(select(_runs).where(_runs.c.tree == tree, _runs.c.run == run), RunRow._make)
 
 
 def runs_under_way(session: Session) -> list[RunRow]:

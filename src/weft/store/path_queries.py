@@ -4,69 +4,32 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Select,
-    and_,
-    bindparam,
-    case,
-    literal_column,
-    or_,
-    select,
-)
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, literal_column, or_, select
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
-from weft.store.session import Dialect, Session
-from weft.store.tree_statements import tail_while
+from weft.store.session import Dialect, Session, grouped
+from weft.store.tree_statements import climb, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 
 
-def _first_beyond() -> Select[Any]:
-    """The position nearest to the root whose ruler is beyond `amount`, in O(log depth) steps."""
-    columns = ("tree", "key", "depth", "parent", "jump", "ruler")
-    start = select(*(_nodes.c[name] for name in columns)).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
-    )
-    climb = start.cte("climb", recursive=True)
-    far, near = _nodes.alias("far"), _nodes.alias("near")
-    amount: BindParameter[Any] = bindparam("amount")
-    step = (
-        select(*(near.c[name] for name in columns))
-        .select_from(climb)
-        .join(far, and_(far.c.tree == climb.c.tree, far.c.key == climb.c.jump))
-        .join(
-            near,
-            and_(
-                near.c.tree == climb.c.tree,
-                near.c.key == case((far.c.ruler > amount, climb.c.jump), else_=climb.c.parent),
-            ),
-        )
-        .where(climb.c.ruler > amount, climb.c.parent.is_not(None))
-    )
-    climb = climb.union_all(step)
-    return select(climb.c.key).where(climb.c.ruler > amount).order_by(climb.c.depth).limit(1)
-
-
-def _instructing() -> Select[Any]:
-    """Every position on a path that instructs, over the list that their pointers make."""
-    start = select(_nodes.c.tree, _nodes.c.near_instruction.label("key")).where(
-        _nodes.c.tree == _tree,
-        _nodes.c.key == bindparam("at_position"),
-        _nodes.c.near_instruction.is_not(None),
+def _marked(pointer: str) -> Select[Any]:
+    """Every position on a path that has a mark, over the list that their pointers to the nearest make."""
+    near = _nodes.c[pointer]
+    start = select(_nodes.c.tree, near.label("key")).where(
+        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position"), near.is_not(None)
     )
     chain = start.cte("chain", recursive=True)
     here, above = _nodes.alias("here"), _nodes.alias("above")
     step = (
-        select(chain.c.tree, above.c.near_instruction)
+        select(chain.c.tree, above.c[pointer])
         .select_from(chain)
         .join(here, and_(here.c.tree == chain.c.tree, here.c.key == chain.c.key))
         .join(above, and_(above.c.tree == here.c.tree, above.c.key == here.c.parent))
-        .where(above.c.near_instruction.is_not(None))
+        .where(above.c[pointer].is_not(None))
     )
     chain = chain.union_all(step)
     return (
@@ -78,8 +41,10 @@ def _instructing() -> Select[Any]:
 
 
 _TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
-_FIRST_BEYOND = _first_beyond()
-_INSTRUCTING = _instructing()
+_AMOUNT: BindParameter[Any] = bindparam("amount")
+_beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
+_FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
+_INSTRUCTING, _ATTACHING = _marked("near_instruction"), _marked("near_attachments")
 _sources = schema.sources
 _INSTRUCTING_VERSIONS = (
     select(_nodes.c.position, _nodes.c.depth)
@@ -112,12 +77,9 @@ def _notes(dialect: Dialect) -> Select[Any]:
 
 def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:
     """The annotations on many places, oldest first."""
-    found: dict[int, list[NodeRow]] = {}
     values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
-    for record in session.rows(_notes(session.dialect), values):
-        row = NodeRow._make(record)
-        found.setdefault(row.parent or 0, []).append(row)
-    return found
+    rows = session.rows(_notes(session.dialect), values)
+    return grouped(map(NodeRow._make, rows), lambda row: row.parent or 0)
 
 
 def tail_to(
@@ -131,8 +93,8 @@ def tail_to(
 def first_beyond(session: Session, tree: int, position: int, amount: int) -> int | None:
     """Where the ruler first passes an amount on the way to a position; None if it nowhere does."""
     values = {"in_tree": tree, "at_position": position, "amount": amount}
-    found = session.rows(_FIRST_BEYOND, values)
-    return int(found[0][0]) if found else None
+    rows = session.rows(_FIRST_BEYOND, values)
+    return int(rows[0][0]) if rows else None
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:
@@ -152,34 +114,6 @@ def instructing_versions(session: Session, tree: int) -> Sequence[tuple[int, int
 _items = schema.attachments
 
 
-def _attaching() -> Select[Any]:
-    """Every position on a path that has had items, over the list that their pointers make."""
-    start = select(_nodes.c.tree, _nodes.c.near_attachments.label("key")).where(
-        _nodes.c.tree == bindparam("in_tree"),
-        _nodes.c.key == bindparam("at_position"),
-        _nodes.c.near_attachments.is_not(None),
-    )
-    chain = start.cte("chain", recursive=True)
-    here, above = _nodes.alias("here"), _nodes.alias("above")
-    step = (
-        select(chain.c.tree, above.c.near_attachments)
-        .select_from(chain)
-        .join(here, and_(here.c.tree == chain.c.tree, here.c.key == chain.c.key))
-        .join(above, and_(above.c.tree == here.c.tree, above.c.key == here.c.parent))
-        .where(above.c.near_attachments.is_not(None))
-    )
-    chain = chain.union_all(step)
-    return (
-        select(_nodes)
-        .select_from(chain)
-        .join(_nodes, and_(_nodes.c.tree == chain.c.tree, _nodes.c.key == chain.c.key))
-        .order_by(_nodes.c.depth)
-    )
-
-
-_ATTACHING = _attaching()
-
-
 def attaching(session: Session, tree: int, position: int) -> list[NodeRow]:
     """The places on the path to a position that items hang on, or have hung on, in path order."""
     values = {"in_tree": tree, "at_position": position}
@@ -197,7 +131,4 @@ def attachments_on(session: Session, tree: int, keys: Sequence[int]) -> dict[int
         )
         .order_by(_items.c.node, _items.c.ordinal)
     )
-    found: dict[int, list[Any]] = {}
-    for row in session.execute(there):
-        found.setdefault(row.node, []).append(row)
-    return found
+    return grouped(session.execute(there), lambda row: row.node)

@@ -10,20 +10,13 @@ from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
-from sqlalchemy import (
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import create_engine, event, func, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError, UnavailableError
 from weft.store import schema
 from weft.store.base import HealthCheck, Store, good, note, require_same_process, wrong
@@ -84,7 +77,7 @@ class PostgresStore(Store):
     def _require_grove(self) -> None:
         with self._explained(), self._engine.connect() as connection:
             if not inspect(connection).has_table(schema.grove.name):
-                raise StorageError(f"there is no grove in {self.name}", hint="create it with weft new")
+                raise StorageError(f"there is no grove in {self.name}", hint=Hint(HintKind.CREATE_GROVE))
 
     def _migrate(self) -> None:
         lock = {"lock": _MIGRATION_LOCK}
@@ -124,7 +117,10 @@ class PostgresStore(Store):
         """Every index against its table, by PostgreSQL's extension amcheck."""
         installed = session.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'amcheck'")).first()
         if installed is None:
-            raise UnavailableError("the extension amcheck is not installed", hint="CREATE EXTENSION amcheck")
+            raise UnavailableError(
+                "the extension amcheck is not installed",
+                hint=Hint(HintKind.SETUP, text="CREATE EXTENSION amcheck"),
+            )
         indexes = session.execute(
             text(
                 "SELECT c.oid, c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
@@ -205,10 +201,10 @@ class PostgresStore(Store):
                 )
             else:
                 connection.execute(select(schema.grove.c.key).with_for_update())
-            found = connection.execute(
+            stored = connection.execute(
                 select(events.c.hash).where(events.c.tree == tree, events.c.ordinal == ordinal)
             ).scalar_one_or_none()
-        return found == digest
+        return stored == digest
 
     def _require_open(self) -> None:
         if self._closed:

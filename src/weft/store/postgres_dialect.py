@@ -105,11 +105,11 @@ class PostgresTerms:
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:
-        found: ColumnElement[bool] = _terms.c.terms.op("@@")(_tsquery(_strict(query)))
+        matches: ColumnElement[bool] = _terms.c.terms.op("@@")(_tsquery(_strict(query)))
         if any(len(atom.words) > 1 for atom in (*query.atoms, *query.without)):
             loosely = _terms.c.terms.op("@@")(_tsquery(_loose(query)))
-            found = or_(found, and_(_terms.c.long, loosely))
-        conditions = [found, _within(reach)]
+            matches = or_(matches, and_(_terms.c.long, loosely))
+        conditions = [matches, _within(reach)]
         trees = split_key(reach.low)[0], split_key(reach.high)[0]
         if trees[0] == trees[1]:
             conditions.append(_terms.c.tree == trees[0])
@@ -122,10 +122,6 @@ class PostgresTerms:
             .subquery("best")
         )
         return select(best.c.key, best.c.rank, best.c.unsure)
-
-    def settled(self, session: Session) -> int | None:
-        oldest = text("SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)")
-        return session.execute(oldest).scalar_one()
 
 
 def _within(reach: Reach) -> ColumnElement[bool]:
@@ -218,8 +214,10 @@ def _rarities(session: Session, atoms: Sequence[Atom]) -> list[float]:
         for atom in atoms
     ]
     everything = select(func.count()).select_from(_terms)
-    total, *found = session.execute(select(*(each.scalar_subquery() for each in (everything, *counts)))).one()
-    return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in found]
+    total, *numbers = session.execute(
+        select(*(each.scalar_subquery() for each in (everything, *counts)))
+    ).one()
+    return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in numbers]
 
 
 class PostgresDialect:
@@ -259,8 +257,8 @@ class PostgresDialect:
 
     def last_key(self, session: Session, table: Table) -> int:
         sequence = f"{table.name}_{table.c.key.name}_seq"
-        found = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
-        return int(session.execute(found).scalar_one())
+        highest = text(f'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{sequence}"')
+        return int(session.execute(highest).scalar_one())
 
     def reserve_keys(self, session: Session, table: Table, last: int) -> None:
         sequence = f"{table.name}_{table.c.key.name}_seq"

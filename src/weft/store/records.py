@@ -1,7 +1,8 @@
 """Records and the index of collapsed groups, by place: every read is one range of one index."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select
 
 from weft.store import schema
 from weft.store.schema.records import PLACE
-from weft.store.session import Session
+from weft.store.session import Session, in_batches
 from weft.store.transaction import Transaction
 from weft.tree.content import can_be_kept
 from weft.tree.json import JsonObject
@@ -27,20 +28,14 @@ _WINDOW = (
     .order_by(_records.c.create_time, _records.c.id)
     .limit(bindparam("most"))
 )
-_ALL = (
-    select(_records.c.id, _records.c.document)
-    .where(_HERE, _SEEN)
-    .order_by(_records.c.create_time, _records.c.id)
-    .limit(bindparam("most"))
-)
 _ANY = select(_records.c.key).where(_HERE, _SEEN).limit(1)
 
 
 class Window(NamedTuple):
     """After a begin, up to and including an end."""
 
-    begin: float
-    end: float
+    begin: float = -math.inf
+    end: float = math.inf
 
 
 def _at(place: RecordPlace) -> dict[str, Any]:
@@ -71,9 +66,8 @@ def read_window(
     """Ids and documents of one stream, the oldest first, of those of one time by id; at most so many."""
     if not _is_place(place):
         return []
-    if window is None:
-        return [(row[0], row[1]) for row in session.rows(_ALL, {**_at(place), "most": most})]
-    values = {**_at(place), "begin": window.begin, "end": window.end, "most": most}
+    begin, end = window or Window()
+    values = {**_at(place), "begin": begin, "end": end, "most": most}
     return [(row[0], row[1]) for row in session.rows(_WINDOW, values)]
 
 
@@ -81,23 +75,23 @@ def known_records(
     session: Session, places: Collection[tuple[RecordPlace, str]]
 ) -> dict[tuple[Any, ...], Any]:
     """Rows that have these ids in these streams, undone ones too, by place and id."""
-    found: dict[tuple[Any, ...], Any] = {}
+    rows: dict[tuple[Any, ...], Any] = {}
     by_place: dict[RecordPlace, list[str]] = {}
     for place, name in places:
         if can_be_kept(name) and _is_place(place):
             by_place.setdefault(place, []).append(name)
     for place, names in by_place.items():
-        for some in _parts(names):
+        for some in in_batches(names):
             statement = select(_records).where(_HERE, _records.c.id.in_(some))
             for row in session.execute(statement, _at(place)):
-                found[*(getattr(row, name) for name in PLACE), row.id] = row
-    return found
+                rows[*(getattr(row, name) for name in PLACE), row.id] = row
+    return rows
 
 
 def record_rows(session: Session, ulids: Iterable[str]) -> list[Any]:
     """Records by the grove's own names for them, undone ones too."""
     rows: list[Any] = []
-    for some in _parts(list(ulids)):
+    for some in in_batches(ulids):
         rows.extend(
             session.execute(select(_records).where(_records.c.ulid.in_(some)).order_by(_records.c.key))
         )
@@ -193,9 +187,9 @@ def read_entries(
     session: Session, user: str, group_session: str, shelf: int, names: Collection[str]
 ) -> dict[str, JsonObject]:
     """The documents that there are, by the names asked for."""
-    found: dict[str, JsonObject] = {}
+    documents: dict[str, JsonObject] = {}
     if not can_be_kept(user) or not can_be_kept(group_session):
-        return found
+        return documents
     here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
     wanted = [name for name in dict.fromkeys(names) if can_be_kept(name)]
     if (
@@ -203,11 +197,11 @@ def read_entries(
         and session.execute(select(_index.c.name).where(*here).limit(1)).first() is None
     ):
         # Most sessions have no groups; long ones should not ask for that again and again.
-        return found
-    for some in _parts(wanted):
+        return documents
+    for some in in_batches(wanted):
         statement = select(_index.c.name, _index.c.document).where(*here, _index.c.name.in_(some))
-        found.update((row.name, json.loads(row.document)) for row in session.execute(statement))
-    return found
+        documents.update((row.name, json.loads(row.document)) for row in session.execute(statement))
+    return documents
 
 
 def entries_of(session: Session, user: str, group_session: str, shelf: int) -> dict[str, JsonObject]:
@@ -239,7 +233,3 @@ def put_entries(
 def clear_entries(transaction: Transaction, user: str, group_session: str) -> None:
     """Forget what is collapsed in a session."""
     transaction.execute(delete(_index).where(_index.c.user == user, _index.c.session == group_session))
-
-
-def _parts(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE))

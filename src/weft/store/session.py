@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import ClauseElement
 from weft.tree.query import Query
 
 T = TypeVar("T")
+K = TypeVar("K")
 Values = Mapping[str, Any]
 _AT_ONCE = 400
 """Parameters of one statement: databases limit them."""
@@ -22,6 +23,14 @@ def in_batches(items: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
     """The items in lists of at most that size."""
     listed = list(items)
     return (listed[start : start + size] for start in range(0, len(listed), size))
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The rows in lists by a key, each in the order in which they came."""
+    groups: dict[K, list[T]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 class IndexEntry(NamedTuple):
@@ -62,10 +71,6 @@ class Terms(Protocol):
         """Columns `key`, `rank` (more is better) and `unsure`: to be checked against the text."""
         ...
 
-    def settled(self, session: "Session") -> int | None:
-        """Events of transactions below this one are all there; None: whatever is there is."""
-        ...
-
 
 class Dialect(Protocol):
     """The few things that SQLite and PostgreSQL say differently."""
@@ -97,7 +102,7 @@ class Dialect(Protocol):
     def upsert(self, table: Table, key: Sequence[str], update: Sequence[str]) -> Insert:
         """Insert, or update these columns where the key is there already (none: leave it).
 
-        Without a key: leave whatever it would collide with.
+        Without a key: leave any row that it would collide with.
         """
         ...
 
@@ -172,6 +177,11 @@ class Session:
     def execute(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         return self._connection.execute(statement, values)
 
+    def one(self, statement: Executable, make: Callable[[Any], T]) -> T | None:
+        """The only row of a query, as `make` gives it; None where there is none."""
+        row = self.execute(statement).one_or_none()
+        return None if row is None else make(row)
+
     def execute_many(self, statement: Executable, rows: Sequence[Values]) -> None:
         """The same statement for each of many rows."""
         if rows:
@@ -220,10 +230,10 @@ class CompiledStatement:
         cls, connection: Connection, statement: ClauseElement, columns: Sequence[str] | None = None
     ) -> "CompiledStatement":
         key = connection.dialect.name, id(statement), tuple(columns or ())
-        found = cls._known.get(key)
-        if found is None:
-            found = cls._known[key] = cls(connection, statement, columns)
-        return found
+        compiled = cls._known.get(key)
+        if compiled is None:
+            compiled = cls._known[key] = cls(connection, statement, columns)
+        return compiled
 
     def in_order(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[Any]:
         """The same for rows whose values are in the order of the columns."""

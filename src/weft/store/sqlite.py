@@ -12,14 +12,15 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, UnavailableError
 from weft.store import schema
 from weft.store.base import HealthCheck, Store, good, note, wrong
 from weft.store.blobs import BlobStore, blobs_beside
 from weft.store.lock import GroveLock
 from weft.store.session import Session
-from weft.store.sqlite_dialect import DIALECT, explain, knows_planner
-from weft.store.sqlite_file import GroveFile, driver_of, file_identity, open_engine
+from weft.store.sqlite_dialect import DIALECT, driver_of, explain, knows_planner, open_engine
+from weft.store.sqlite_file import GroveFile, file_identity
 from weft.store.transaction import Transaction
 
 T = TypeVar("T")
@@ -107,7 +108,7 @@ def find_damage(session: Session) -> list[str]:
 
 
 def _real_path(path: Path) -> Path:
-    """Lock and log lie beside the file itself, by whatever links it is reached."""
+    """The path without links: lock and log lie beside the file itself."""
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError) as error:
@@ -117,10 +118,10 @@ def _real_path(path: Path) -> Path:
 def _require_grove(path: Path) -> None:
     """Create nothing where a grove is expected, least of all where one was."""
     if not path.exists():
-        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+        raise StorageError(f"there is no grove at {path}", hint=Hint(HintKind.CREATE_GROVE))
     if path.is_file() and not path.stat().st_size:
         raise StorageError(
-            f"{path} is empty: there is no grove in it", hint="restore a backup, or create one with weft new"
+            f"{path} is empty: there is no grove in it", hint="restore a backup, or name another file"
         )
 
 

@@ -1,4 +1,4 @@
-"""What SQLite says in its own way: statements, errors, the planner's statistics, and the table of words.
+"""What SQLite does in its own way: statements, the table of words, errors, statistics, connections.
 
 Without statistics the planner takes "all rows of this tree" for a handful, and reads a whole tree
 where an index would find one node. Statistics taken from a young grove would be wrong later. So every
@@ -9,7 +9,7 @@ never change.
 import contextlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     ColumnElement,
+    Connection,
+    Engine,
     Executable,
     Float,
     Insert,
@@ -24,6 +26,8 @@ from sqlalchemy import (
     Table,
     bindparam,
     column,
+    create_engine,
+    event,
     func,
     insert,
     literal,
@@ -34,6 +38,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool, StaticPool
 
 from weft.errors import StorageError, WeftError
 from weft.store import schema
@@ -91,10 +96,6 @@ class SqliteTerms:
             .subquery("best")
         )
         return select(best.c.key, best.c.rank, literal_column("0", Boolean).label("unsure"))
-
-    def settled(self, session: Session) -> int | None:
-        del session
-        return None
 
 
 def _match(query: Query) -> str:
@@ -253,3 +254,86 @@ _LEAVE_TRACES = text("PRAGMA user_version = 1")
 
 DIALECT = SqliteDialect()
 """One for all: statements are kept by it."""
+
+
+BUSY_MILLISECONDS = 5_000
+TEMPORARY = "MEMORY"
+"""Where SQLite keeps what is temporary."""
+_READERS = 32
+_POOL_SECONDS = 30.0
+
+
+def open_engine(
+    address: str,
+    pool: type[QueuePool] | type[StaticPool] = StaticPool,
+    *,
+    begin: str = "BEGIN",
+    configure: bool = False,
+) -> Engine:
+    """Connections to a path or a file: address; `configure` prepares them for a grove that may be written."""
+    options: dict[str, Any] = (
+        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": _POOL_SECONDS} if pool is QueuePool else {}
+    )
+    engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(address), poolclass=pool, **options)
+    if configure:
+        event.listen(engine, "connect", _configure)
+
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine, "begin", begin_transaction)
+    return engine
+
+
+@contextlib.contextmanager
+def peek(path: Path) -> Generator[Session]:
+    """Read a grove file that is not open anywhere, without leaving anything beside it."""
+    engine = open_engine(f"{path.absolute().as_uri()}?immutable=1")
+    try:
+        with engine.connect() as connection:
+            yield Session(connection, DIALECT)
+    except (DBAPIError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    finally:
+        engine.dispose()
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=address.startswith("file:"),
+        timeout=BUSY_MILLISECONDS / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        # What else may be wrong is reported where the connection is used.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 0").close()
+    except UnicodeDecodeError as error:
+        # SQLite quotes a damaged table definition, and the driver cannot decode the quotation.
+        connection.close()
+        damage = sqlite3.DatabaseError("malformed database schema")
+        damage.sqlite_errorname = "SQLITE_CORRUPT"
+        raise damage from error
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "wal_autocheckpoint = 0",
+        "secure_delete = ON",
+        "cache_size = -65536",
+        f"temp_store = {TEMPORARY}",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - this engine makes no other
+    return driver

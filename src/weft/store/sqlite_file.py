@@ -16,12 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, RootTransaction, create_engine, event
+from sqlalchemy import Connection, Engine, RootTransaction, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
@@ -29,7 +29,16 @@ from weft.store.group_commit import CommitGroup, GroupWriter
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.session import Session
-from weft.store.sqlite_dialect import DIALECT, explain, teach_planner
+from weft.store.sqlite_dialect import (
+    BUSY_MILLISECONDS,
+    DIALECT,
+    TEMPORARY,
+    driver_of,
+    explain,
+    open_engine,
+    peek,
+    teach_planner,
+)
 from weft.store.transaction import Cache, Transaction
 
 T = TypeVar("T")
@@ -37,11 +46,7 @@ T = TypeVar("T")
 APPLICATION_ID = 0x57454654
 """Marks a file as a grove ("WEFT")."""
 CHECKPOINT_BYTES = 64 * 1024 * 1024
-_BUSY_MILLISECONDS = 5_000
 _PATIENCE_MILLISECONDS = 500
-_READERS = 32
-_POOL_SECONDS = 30.0
-_TEMPORARY = "MEMORY"
 _READERS_END_SECONDS = 5.0
 """How long a file that was replaced waits for its readers before it is opened again."""
 
@@ -85,12 +90,12 @@ class GroveFile:
         self._readers: Engine | None = None
         self._reading = 0
         self._idle = threading.Condition()
-        """Guards the readers, and tells when none is in use."""
+        """Guards the readers; notified when one of them ends."""
         self.writer = GroupWriter(self._run_group, self._shut_down)
 
     @classmethod
     def use(cls, path: Path, user: object, timeout: float) -> "GroveFile":
-        """The process's file at a path, by whatever name it was opened; `leave` gives it back."""
+        """The process's file at a path, under any name; `leave` gives it back."""
         with cls._registry:
             there = file_identity(path)
             for file in cls._open:
@@ -328,7 +333,7 @@ class GroveFile:
         with contextlib.suppress(sqlite3.Error):
             driver.execute("PRAGMA busy_timeout = 0")
             busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         # A reader in the way is not waited for, and not tried again with every write, but before long:
         # the search index reads often and briefly.
         self._checkpoint_at = size + CHECKPOINT_BYTES // 8 if busy else CHECKPOINT_BYTES
@@ -356,7 +361,7 @@ class GroveFile:
                 _rewrite(driver)
             driver.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS if asked else 0}")
             self._traces_left = bool(driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
-            driver.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            driver.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
             is_clean = not self._traces_left
         except sqlite3.Error:
             is_clean = False
@@ -404,7 +409,7 @@ def _rewrite(driver: sqlite3.Connection) -> None:
         driver.execute("VACUUM")
         driver.execute("PRAGMA user_version = 0")
     finally:
-        driver.execute(f"PRAGMA temp_store = {_TEMPORARY}")
+        driver.execute(f"PRAGMA temp_store = {TEMPORARY}")
 
 
 def _has_traces(driver: sqlite3.Connection) -> bool:
@@ -452,12 +457,12 @@ class _SqliteGroup:
 
 def file_identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
+        status = os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _create(path: Path) -> None:
@@ -525,79 +530,3 @@ def _check_is_grove(connection: Connection, path: Path, *, mark: bool) -> None:
         )
     if mark:
         driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
-def open_engine(
-    address: str,
-    pool: type[QueuePool] | type[StaticPool] = StaticPool,
-    *,
-    begin: str = "BEGIN",
-    configure: bool = False,
-) -> Engine:
-    """Connections to a path or a file: address; `configure` prepares them for a grove that may be written."""
-    options: dict[str, Any] = (
-        {"pool_size": _READERS, "max_overflow": 0, "pool_timeout": _POOL_SECONDS} if pool is QueuePool else {}
-    )
-    engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(address), poolclass=pool, **options)
-    if configure:
-        event.listen(engine, "connect", _configure)
-
-    def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    event.listen(engine, "begin", begin_transaction)
-    return engine
-
-
-@contextlib.contextmanager
-def peek(path: Path) -> Generator[Session]:
-    """Read a grove file that is not open anywhere, without leaving anything beside it."""
-    engine = open_engine(f"{path.absolute().as_uri()}?immutable=1")
-    try:
-        with engine.connect() as connection:
-            yield Session(connection, DIALECT)
-    except (DBAPIError, sqlite3.Error) as error:
-        raise explain(error, path) from error
-    finally:
-        engine.dispose()
-
-
-def _connect(address: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        address,
-        uri=address.startswith("file:"),
-        timeout=_BUSY_MILLISECONDS / 1000,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-    )
-    try:
-        # What else may be wrong is reported where the connection is used.
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("SELECT 1 FROM sqlite_master LIMIT 0").close()
-    except UnicodeDecodeError as error:
-        # SQLite quotes a damaged table definition, and the driver cannot decode the quotation.
-        connection.close()
-        damage = sqlite3.DatabaseError("malformed database schema")
-        damage.sqlite_errorname = "SQLITE_CORRUPT"
-        raise damage from error
-    return connection
-
-
-def _configure(connection: sqlite3.Connection, _record: object) -> None:
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "foreign_keys = ON",
-        "wal_autocheckpoint = 0",
-        "secure_delete = ON",
-        "cache_size = -65536",
-        f"temp_store = {_TEMPORARY}",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def driver_of(connection: Connection) -> sqlite3.Connection:
-    found = connection.connection.driver_connection
-    assert isinstance(found, sqlite3.Connection)  # noqa: S101 - this engine makes no other
-    return found

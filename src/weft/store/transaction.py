@@ -38,6 +38,7 @@ _LARGE_TREE = 20_000
 _SETTLED = 4
 """Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
 _COLUMNS = {table: tuple(table.columns.keys()) for table in schema.metadata.sorted_tables}
+_UNNUMBERED = [name for name in _COLUMNS[schema.events] if name not in {"number", "transaction"}]
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
 _INSERTS = {table: insert(table) for table in schema.metadata.sorted_tables}
@@ -230,10 +231,10 @@ class Transaction(Session):
         """A tree's row, locked until the transaction ends."""
         state = self.cache.trees.get(key)
         if state is None:
-            found = super().rows(TREE_FOR_UPDATE, {"in_tree": key})
-            if not found:
+            rows = super().rows(TREE_FOR_UPDATE, {"in_tree": key})
+            if not rows:
                 raise NotFoundError("the tree does not exist any more")
-            number, ulid, mode, *rest = found[0]
+            number, ulid, mode, *rest = rows[0]
             state = TreeState(number, ulid, MODES[int(mode)], *rest)
             self.cache.trees[key] = state
         return state
@@ -246,19 +247,19 @@ class Transaction(Session):
         return key
 
     def agent(self, key: int) -> AgentRow:
-        found = self.cache.agents.get(key)
-        if found is None:
-            found = AgentRow._make(super().rows(AGENT_BY_KEY, {"by_agent": key})[0])
-            self.cache.agents[key] = found
-        return found
+        agent = self.cache.agents.get(key)
+        if agent is None:
+            agent = AgentRow._make(super().rows(AGENT_BY_KEY, {"by_agent": key})[0])
+            self.cache.agents[key] = agent
+        return agent
 
     def node(self, tree: int, key: int) -> NodeRow:
         """A node that is known to exist."""
-        found = self.cache.nodes.get((tree, key))
-        if found is None:
+        node = self.cache.nodes.get((tree, key))
+        if node is None:
             (row,) = self.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
-            found = self.remember(NodeRow._make(row))
-        return found
+            node = self.remember(NodeRow._make(row))
+        return node
 
     def remember(self, row: NodeRow) -> NodeRow:
         self.cache.nodes[row.tree, row.key] = row
@@ -294,25 +295,11 @@ class Transaction(Session):
     ) -> None:
         """Append an event; who numbers it depends on the database."""
         self.last_event = tree, ordinal, digest
+        own = kind, agent, payload, inverse, created_at, previous, digest
         if self.dialect.counts_events:
-            number = self.next_event_number()
-            row = (tree, ordinal, number, 0, kind, agent, payload, inverse, created_at, previous, digest)
-            self.add_in_order(schema.events, row)
-            return
-        self.add(
-            schema.events,
-            {
-                "tree": tree,
-                "ordinal": ordinal,
-                "kind": kind,
-                "agent": agent,
-                "payload": payload,
-                "inverse": inverse,
-                "created_at": created_at,
-                "previous": previous,
-                "hash": digest,
-            },
-        )
+            self.add_in_order(schema.events, (tree, ordinal, self.next_event_number(), 0, *own))
+        else:
+            self.add(schema.events, dict(zip(_UNNUMBERED, (tree, ordinal, *own), strict=True)))
 
     def versions(self, tree: int, position: int) -> tuple[int, ...]:
         """Keys of all nodes at a position, oldest first."""
@@ -378,8 +365,8 @@ class Transaction(Session):
         """The node at an agent's cursor."""
         place = tree, agent
         if place not in self.cache.cursors:
-            found = self.rows(CURSOR, {"in_tree": tree, "by_agent": agent})
-            self.cache.cursors[place] = found[0][0] if found else None
+            rows = self.rows(CURSOR, {"in_tree": tree, "by_agent": agent})
+            self.cache.cursors[place] = rows[0][0] if rows else None
         return self.cache.cursors[place]
 
     def move_cursor(self, tree: int, agent: int, node: int, at: int) -> None:

@@ -14,7 +14,7 @@ from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import PRIME, is_ulid, normalise_reference
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
-from weft.store.session import Session
+from weft.store.session import Session, grouped
 from weft.store.tree_statements import (
     ALL_CHILDREN,
     ANCESTOR_AT_DEPTH,
@@ -43,8 +43,8 @@ _BY_LOCAL_ID = _HERE.where(_nodes.c.local_id == bindparam("wanted"))
 
 
 def node_row(session: Session, tree: int, key: int) -> NodeRow:
-    (found,) = session.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
-    return NodeRow._make(found)
+    (row,) = session.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
+    return NodeRow._make(row)
 
 
 def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, NodeRow]:
@@ -58,7 +58,7 @@ def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, Nod
 
 
 def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
-    """A position and its ancestors, root side first: one query, whatever the depth."""
+    """A position and its ancestors, root side first: one query at any depth."""
     values = {"in_tree": tree, "at_position": position, "limit": _UNBOUNDED if limit is None else limit}
     return [NodeRow._make(row) for row in session.rows(TAIL, values)]
 
@@ -90,11 +90,8 @@ def versions_at(
     if not positions:
         return {}
     values = {"in_tree": tree, "wanted": session.dialect.keys(positions)}
-    found: dict[int, list[NodeRow]] = {}
-    for row in session.rows(versions_by_positions(session.dialect, hidden=hidden), values):
-        node = NodeRow._make(row)
-        found.setdefault(node.position, []).append(node)
-    return found
+    rows = session.rows(versions_by_positions(session.dialect, hidden=hidden), values)
+    return grouped(map(NodeRow._make, rows), lambda row: row.position)
 
 
 def selections_of(session: Session, tree: int, agent: int) -> Selections:
@@ -121,10 +118,10 @@ def find_node(session: Session, tree: int, reference: str, *, hidden: bool = Fal
     if len(named) == 1:
         return named[0]
     here = select(_nodes).where(_nodes.c.tree == tree)
-    found = _matches(session, wanted, here if hidden else here.where(_SEEN))
-    if not found:
+    nodes = _matches(session, wanted, here if hidden else here.where(_SEEN))
+    if not nodes:
         _refuse_hidden(session, wanted, here)
-    return _only(found, wanted)
+    return _only(nodes, wanted)
 
 
 def _named(session: Session, tree: int, wanted: str) -> list[NodeRow]:
@@ -157,9 +154,9 @@ def _exact(wanted: str) -> ColumnElement[bool]:
 def _matches(session: Session, wanted: str, source: Select[Any]) -> list[NodeRow]:
     """Exact matches, else those that begin so. Primes are never guessed."""
     exact = source.where(_exact(wanted)).limit(_CANDIDATES)
-    found = [NodeRow._make(row) for row in session.execute(exact)]
-    if found or PRIME in wanted:
-        return found
+    nodes = [NodeRow._make(row) for row in session.execute(exact)]
+    if nodes or PRIME in wanted:
+        return nodes
     by_local = and_(_nodes.c.local_id > wanted, _nodes.c.local_id < wanted + "~")
     by_ulid = and_(_nodes.c.ulid >= wanted.upper(), _nodes.c.ulid < wanted.upper() + "~")
     rows = [
@@ -169,17 +166,17 @@ def _matches(session: Session, wanted: str, source: Select[Any]) -> list[NodeRow
     return list({(row.tree, row.key): NodeRow._make(row) for row in rows}.values())
 
 
-def _only(found: Sequence[NodeRow], wanted: str) -> NodeRow:
-    if not found:
+def _only(nodes: Sequence[NodeRow], wanted: str) -> NodeRow:
+    if not nodes:
         raise NotFoundError(f"node [{wanted}] does not exist in this tree")
-    if len(found) > 1:
-        names = ", ".join(sorted(row.local_id for row in found)[:_CANDIDATES])
-        trees = len({row.tree for row in found})
+    if len(nodes) > 1:
+        names = ", ".join(sorted(row.local_id for row in nodes)[:_CANDIDATES])
+        trees = len({row.tree for row in nodes})
         raise InvalidInputError(
             f"[{wanted}] is ambiguous",
             hint=f"it could be {names}" if trees == 1 else f"{trees} trees have it: name the tree too",
         )
-    return found[0]
+    return nodes[0]
 
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
@@ -269,8 +266,8 @@ def comes_from(session: Session, tree: int, positions: Iterable[int], goal: int)
     )
     # Not UNION ALL: places that several ways lead to are looked at once.
     above = above.union(step)
-    found = session.execute(select(above.c.position).where(above.c.position == goal).limit(1))
-    return found.first() is not None
+    reached = session.execute(select(above.c.position).where(above.c.position == goal).limit(1))
+    return reached.first() is not None
 
 
 def origins_of(session: Session, tree: int, key: int) -> list[tuple[NodeRow, tuple[int, ...]]]:
@@ -279,16 +276,16 @@ def origins_of(session: Session, tree: int, key: int) -> list[tuple[NodeRow, tup
     An edit comes from one node, a joined node from two, in the order of its text. Two queries
     for each level of joining what had been joined before.
     """
-    found: dict[int, tuple[NodeRow, tuple[int, ...]]] = {}
+    origins: dict[int, tuple[NodeRow, tuple[int, ...]]] = {}
     wanted = {key}
     while wanted:
-        rows = [row for row in _lineages(session, tree, sorted(wanted)) if row.key not in found]
+        rows = [row for row in _lineages(session, tree, sorted(wanted)) if row.key not in origins]
         halves = _second_halves(session, tree, [row for row in rows if row.flags & Flag.JOINED])
         for row in rows:
             first = () if row.edited_from is None else (row.edited_from,)
-            found[row.key] = row, (*first, *halves.get(row.key, ()))
-        wanted = {origin for row in rows for origin in found[row.key][1]} - found.keys()
-    return [found[each] for each in sorted(found)]
+            origins[row.key] = row, (*first, *halves.get(row.key, ()))
+        wanted = {origin for row in rows for origin in origins[row.key][1]} - origins.keys()
+    return [origins[each] for each in sorted(origins)]
 
 
 def _lineages(session: Session, tree: int, keys: Sequence[int]) -> list[NodeRow]:

@@ -4,7 +4,8 @@ Recursions carry the tree along and join on it. Compared with a constant instead
 (once it has statistics) builds a filter over the whole table before the first step.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import (
     CTE,
     BindParameter,
     ColumnElement,
+    FromClause,
     Select,
     and_,
     bindparam,
@@ -22,7 +24,7 @@ from sqlalchemy import (
 )
 
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES
+from weft.store.rows import EDGE_TYPES, TreeState
 from weft.store.session import Dialect
 from weft.tree.edge import EdgeType
 
@@ -35,22 +37,11 @@ LIVE = and_(_nodes.c.pruned.is_(None), _nodes.c.hidden.is_(None))
 
 NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
 _trees = schema.trees
-_TREE_STATE = select(
-    _trees.c.key,
-    _trees.c.ulid,
-    _trees.c.mode,
-    _trees.c.root,
-    _trees.c.archived_at,
-    _trees.c.updated_at,
-    _trees.c.next_key,
-    _trees.c.nodes,
-    _trees.c.branches,
-    _trees.c.depth,
-    _trees.c.events,
-    _trees.c.head,
-    _trees.c.leased_until,
-).with_for_update()
-TREE_FOR_UPDATE = _TREE_STATE.where(_trees.c.key == _tree)
+TREE_FOR_UPDATE = (
+    select(*(_trees.c[each.name] for each in fields(TreeState) if each.name in _trees.c))
+    .where(_trees.c.key == _tree)
+    .with_for_update()
+)
 _grove = schema.grove
 GROVE_FOR_UPDATE = select(
     _grove.c.ulid, _grove.c.owner, _grove.c.events, _grove.c.head, _grove.c.updated_at
@@ -152,32 +143,41 @@ def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
 TAIL = tail_while()
 
 
-def _ancestor_at_depth() -> Select[Any]:
-    """The position above (or at) `position` with this depth, in O(log depth) steps."""
-    start = select(_nodes.c.tree, _nodes.c.key, _nodes.c.depth, _nodes.c.parent, _nodes.c.jump).where(
+def climb(
+    columns: Sequence[str],
+    above: Callable[[FromClause], ColumnElement[bool]],
+    may_jump: Callable[[FromClause], ColumnElement[bool]],
+) -> CTE:
+    """The positions on a way up from `at_position`, in O(log depth) steps: a jump where it does not go too far.
+
+    It goes on `above` a row as long as that holds, and there is a parent.
+    """
+    names = ("tree", "key", "depth", "parent", "jump", *columns)
+    start = select(*(_nodes.c[name] for name in names)).where(
         _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
     )
-    climb = start.cte("climb", recursive=True)
+    way = start.cte("climb", recursive=True)
     far, near = _nodes.alias("far"), _nodes.alias("near")
-    wanted: BindParameter[Any] = bindparam("at_depth")
     step = (
-        select(near.c.tree, near.c.key, near.c.depth, near.c.parent, near.c.jump)
-        .select_from(climb)
-        .join(far, and_(far.c.tree == climb.c.tree, far.c.key == climb.c.jump))
+        select(*(near.c[name] for name in names))
+        .select_from(way)
+        .join(far, and_(far.c.tree == way.c.tree, far.c.key == way.c.jump))
         .join(
             near,
             and_(
-                near.c.tree == climb.c.tree,
-                near.c.key == case((far.c.depth >= wanted, climb.c.jump), else_=climb.c.parent),
+                near.c.tree == way.c.tree,
+                near.c.key == case((may_jump(far), way.c.jump), else_=way.c.parent),
             ),
         )
-        .where(climb.c.depth > wanted)
+        .where(above(way), way.c.parent.is_not(None))
     )
-    climb = climb.union_all(step)
-    return select(climb.c.key).order_by(climb.c.depth).limit(1)
+    return way.union_all(step)
 
 
-ANCESTOR_AT_DEPTH = _ancestor_at_depth()
+_AT_DEPTH: BindParameter[Any] = bindparam("at_depth")
+_ancestors = climb((), lambda row: row.c.depth > _AT_DEPTH, lambda far: far.c.depth >= _AT_DEPTH)
+ANCESTOR_AT_DEPTH = select(_ancestors.c.key).order_by(_ancestors.c.depth).limit(1)
+"""The position above (or at) `position` with this depth."""
 
 
 def _leaf_below() -> Select[Any]:

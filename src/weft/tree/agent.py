@@ -6,7 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from weft.errors import InvalidInputError
-from weft.tree.content import JsonValue, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonValue
 
 
 class AgentType(StrEnum):
@@ -65,20 +66,20 @@ class Agent:
 
 def parse_permissions(names: Iterable[str]) -> frozenset[Permission]:
     """Permissions by name, each with its requirement met."""
-    found: set[Permission] = set()
+    permissions: set[Permission] = set()
     for name in names:
         try:
-            found.add(Permission(name))
+            permissions.add(Permission(name))
         except ValueError:
             known = ", ".join(Permission)
             raise InvalidInputError(
                 f"{name!r} is not a permission", hint=f"permissions are {known}"
             ) from None
-    for permission in sorted(found):
+    for permission in sorted(permissions):
         needed = _REQUIRES.get(permission)
-        if needed is not None and needed not in found:
+        if needed is not None and needed not in permissions:
             raise InvalidInputError(f"{permission} requires {needed}", hint=f"grant {needed} as well")
-    return frozenset(found)
+    return frozenset(permissions)
 
 
 def check_agent(

@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
+
+from weft.tree.text_diff import shared_length
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -62,13 +65,11 @@ def authorship_of(versions: Sequence[TextVersion]) -> tuple[AuthorSpan, ...]:
 def _spans(owners: Sequence[tuple[int, str]]) -> tuple[AuthorSpan, ...]:
     """Runs by one author as one span."""
     spans: list[AuthorSpan] = []
-    offset = 0
-    for length, owner in owners:
-        if spans and spans[-1].author_id == owner:
-            spans[-1] = AuthorSpan(spans[-1].start, offset + length, owner)
-        else:
-            spans.append(AuthorSpan(offset, offset + length, owner))
-        offset += length
+    start = 0
+    for author, runs in groupby(owners, key=itemgetter(1)):
+        end = start + sum(length for length, _ in runs)
+        spans.append(AuthorSpan(start, end, author))
+        start = end
     return tuple(spans)
 
 
@@ -96,8 +97,8 @@ def _carry_over(
 
 def common_runs(old: str, new: str) -> Iterator[tuple[int, int, int]]:
     """(offset in old, offset in new, length) of what both texts share, in order."""
-    prefix = _common_prefix(old, new)
-    suffix = _common_prefix(old[prefix:][::-1], new[prefix:][::-1])
+    prefix = shared_length(old, new)
+    suffix = shared_length(old[prefix:][::-1], new[prefix:][::-1])
     if prefix:
         yield 0, 0, prefix
     middle_old, middle_new = old[prefix : len(old) - suffix], new[prefix : len(new) - suffix]
@@ -105,17 +106,6 @@ def common_runs(old: str, new: str) -> Iterator[tuple[int, int, int]]:
         yield prefix + a, prefix + b, size
     if suffix:
         yield len(old) - suffix, len(new) - suffix, suffix
-
-
-def _common_prefix(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _refine(old: str, new: str, levels: Sequence[re.Pattern[str] | None]) -> Iterator[tuple[int, int, int]]:

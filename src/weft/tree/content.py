@@ -5,40 +5,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.tree.json import JsonObject, JsonValue
-
-__all__ = [
-    "CONTENT_LIMIT",
-    "Audio",
-    "Block",
-    "Content",
-    "Image",
-    "JsonObject",
-    "JsonValue",
-    "Mixed",
-    "Text",
-    "Thinking",
-    "ToolCall",
-    "ToolResult",
-    "as_content",
-    "blob_refs",
-    "blocks_of",
-    "can_be_kept",
-    "check_content",
-    "check_text",
-    "content_from_wire",
-    "content_to_wire",
-    "holds_results",
-    "is_blank",
-    "kind_of",
-    "makes_calls",
-    "plain_text",
-    "sent_text",
-    "spoken_text",
-]
+from weft.tree.json import JsonObject, JsonValue, snake
 
 CONTENT_LIMIT = 16 * 1024 * 1024
 """Characters one node may hold; longer texts belong in documents or several nodes."""
@@ -106,23 +77,26 @@ def as_content(value: "str | Content") -> Content:
     return Text(value) if isinstance(value, str) else value
 
 
+_FIELDS: dict[str, tuple[type[Block], dict[str, str]]] = {
+    "text": (Text, {"text": "text"}),
+    "image": (
+        Image,
+        {"ref": "text", "mimeType": "text", "width": "count", "height": "count", "altText": "optional_text"},
+    ),
+    "audio": (
+        Audio,
+        {"ref": "text", "mimeType": "text", "durationMs": "count", "transcript": "optional_text"},
+    ),
+    "tool_call": (ToolCall, {"id": "text", "name": "text", "arguments": "get"}),
+    "tool_result": (ToolResult, {"callId": "text", "content": "get", "isError": "flag"}),
+    "thinking": (Thinking, {"text": "text", "opaque": "optional"}),
+}
+"""The JSON form of each kind of block: its fields in order, each with the method of `_Fields` that reads it."""
+_KIND_OF: dict[type, str] = {Mixed: "mixed", **{block: kind for kind, (block, _) in _FIELDS.items()}}
+
+
 def kind_of(content: Content) -> str:
-    match content:
-        case Text():
-            return "text"
-        case Image():
-            return "image"
-        case Audio():
-            return "audio"
-        case ToolCall():
-            return "tool_call"
-        case ToolResult():
-            return "tool_result"
-        case Thinking():
-            return "thinking"
-        case Mixed():
-            return "mixed"
-    assert_never(content)
+    return _KIND_OF[type(content)]
 
 
 def blocks_of(content: Content) -> tuple[Block, ...]:
@@ -225,103 +199,45 @@ def _strings(value: JsonValue) -> Iterator[str]:
 
 def content_to_wire(content: Content) -> JsonObject:
     """The JSON form, camelCase, with absent options left out."""
-    match content:
-        case Text(text):
-            return {"type": "text", "text": text}
-        case Image():
-            return _compact(
-                type="image",
-                ref=content.ref,
-                mimeType=content.mime_type,
-                width=content.width,
-                height=content.height,
-                altText=content.alt_text,
-            )
-        case Audio():
-            return _compact(
-                type="audio",
-                ref=content.ref,
-                mimeType=content.mime_type,
-                durationMs=content.duration_ms,
-                transcript=content.transcript,
-            )
-        case ToolCall():
-            return {
-                "type": "tool_call",
-                "id": content.id,
-                "name": content.name,
-                "arguments": content.arguments,
-            }
-        case ToolResult():
-            return {
-                "type": "tool_result",
-                "callId": content.call_id,
-                "content": content.content,
-                "isError": content.is_error,
-            }
-        case Thinking():
-            return _compact(type="thinking", text=content.text, opaque=content.opaque)
-        case Mixed(blocks):
-            return {"type": "mixed", "blocks": [content_to_wire(block) for block in blocks]}
-    assert_never(content)
-
-
-def _compact(**fields: JsonValue) -> JsonObject:
-    return {name: value for name, value in fields.items() if value is not None}
+    if isinstance(content, Text):
+        return {"type": "text", "text": content.text}
+    if isinstance(content, Mixed):
+        return {"type": "mixed", "blocks": [content_to_wire(block) for block in content.blocks]}
+    kind = kind_of(content)
+    wire: dict[str, JsonValue] = {"type": kind}
+    for name, reader in _FIELDS[kind][1].items():
+        value = getattr(content, snake(name))
+        if value is not None or not reader.startswith("optional"):
+            wire[name] = value
+    return wire
 
 
 def content_from_wire(value: JsonValue, *, path: str = "content") -> Content:
     """Read the JSON form; errors name the field."""
     reader = _Fields(value, path)
     kind = reader.text("type")
-    if kind != "mixed":
-        return _block_from_wire(kind, reader)
-    blocks = reader.get("blocks")
+    if kind == "mixed":
+        return _mixed_from_wire(reader.get("blocks"), path)
+    if kind not in _FIELDS:
+        raise InvalidInputError(
+            f"{path}.type is {kind!r}",
+            hint="use text, image, audio, tool_call, tool_result, thinking or mixed",
+        )
+    block, fields = _FIELDS[kind]
+    values = {snake(name): getattr(reader, method)(name) for name, method in fields.items()}
+    return cast("Any", block)(**values)
+
+
+def _mixed_from_wire(blocks: JsonValue, path: str) -> Mixed:
     if not isinstance(blocks, Sequence) or isinstance(blocks, str) or not blocks:
         raise InvalidInputError(f"{path}.blocks must be a list of at least one block")
-    found: list[Block] = []
+    read: list[Block] = []
     for index, item in enumerate(blocks):
         inner = content_from_wire(item, path=f"{path}.blocks[{index}]")
         if isinstance(inner, Mixed):
             raise InvalidInputError(f"{path}.blocks[{index}] is mixed: blocks do not nest")
-        found.append(inner)
-    return Mixed(tuple(found))
-
-
-def _block_from_wire(kind: str, reader: "_Fields") -> Block:
-    match kind:
-        case "text":
-            return Text(reader.text("text"))
-        case "image":
-            return Image(
-                ref=reader.text("ref"),
-                mime_type=reader.text("mimeType"),
-                width=reader.count("width"),
-                height=reader.count("height"),
-                alt_text=reader.optional_text("altText"),
-            )
-        case "audio":
-            return Audio(
-                ref=reader.text("ref"),
-                mime_type=reader.text("mimeType"),
-                duration_ms=reader.count("durationMs"),
-                transcript=reader.optional_text("transcript"),
-            )
-        case "tool_call":
-            return ToolCall(id=reader.text("id"), name=reader.text("name"), arguments=reader.get("arguments"))
-        case "tool_result":
-            return ToolResult(
-                call_id=reader.text("callId"),
-                content=reader.get("content"),
-                is_error=reader.flag("isError"),
-            )
-        case "thinking":
-            return Thinking(text=reader.text("text"), opaque=reader.get("opaque"))
-        case _:
-            raise InvalidInputError(
-                f"{reader.path}.type is {kind!r}",
-                hint="use text, image, audio, tool_call, tool_result, thinking or mixed",
-            )
+        read.append(inner)
+    return Mixed(tuple(read))
 
 
 class _Fields:
@@ -335,6 +251,8 @@ class _Fields:
 
     def get(self, name: str) -> JsonValue:
         return self._value.get(name)
+
+    optional = get
 
     def text(self, name: str) -> str:
         value = self._value.get(name)
@@ -368,17 +286,17 @@ def check_text(text: str, *, what: str = "text", limit: int = CONTENT_LIMIT) -> 
     if len(text) > limit:
         raise LimitExceededError(
             f"{what} has {len(text):,} characters, the limit is {limit:,}",
-            hint="split it, or keep it in a document or a blob",
+            hint=Hint(HintKind.SHORTEN),
         )
     if "\x00" in text:
         raise InvalidInputError(
             f"{what} contains a NUL character at offset {text.index(chr(0)):,}",
-            hint="remove it, or store the bytes as a blob",
+            hint=Hint(HintKind.REMOVE_NUL),
         )
-    if not text.isascii() and (found := _SURROGATE.search(text)):
+    if not text.isascii() and (surrogate := _SURROGATE.search(text)):
         raise InvalidInputError(
-            f"{what} contains a lone surrogate at offset {found.start():,}",
-            hint="decode the text again with errors='replace'",
+            f"{what} contains a lone surrogate at offset {surrogate.start():,}",
+            hint=Hint(HintKind.DECODE_AGAIN),
         )
     return text
 

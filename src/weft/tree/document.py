@@ -66,8 +66,8 @@ def sections_of(text: str) -> tuple[Section, ...]:
                 fence = marker
             elif marker.startswith(fence):
                 fence = None
-        elif fence is None and (found := _HEADING.match(line.rstrip("\r\n"))):
-            headings.append((offset, len(found.group(1)), found.group(2)))
+        elif fence is None and (heading := _HEADING.match(line.rstrip("\r\n"))):
+            headings.append((offset, len(heading.group(1)), heading.group(2)))
         offset += len(line)
     return _close_sections(headings, len(text))
 
@@ -106,22 +106,22 @@ def section_of(text: str, name: str) -> Section:
 
 
 def with_section(text: str, name: str, new: str) -> str:
-    """The text with one section written anew.
+    """The text with one section replaced.
 
     The heading stays, unless the new text begins with one of its own; so does the line
     end that the section had, and what follows begins on a line of its own.
     """
-    found = section_of(text, name)
-    old, rest = text[found.start : found.end], text[found.end :]
+    section = section_of(text, name)
+    old, rest = text[section.start : section.end], text[section.end :]
     heading, _, _ = new.partition("\n")
     if new and _HEADING.match(heading.rstrip("\r")) is None:
         line = old.splitlines(keepends=True)[0]
         new = (line if line.endswith("\n") else line + "\n") + new
     if new and (rest or old.endswith("\n")) and not new.endswith("\n"):
-        # The blank lines that stood before the next heading still do.
+        # The blank lines before the next heading stay.
         gap = old[len(old.rstrip()) :]
         new += gap if rest and "\n" in gap else "\n"
-    return text[: found.start] + new + rest
+    return text[: section.start] + new + rest
 
 
 def lines_of(text: str, first: int, last: int) -> str:
@@ -135,7 +135,7 @@ def lines_of(text: str, first: int, last: int) -> str:
 
 
 def with_lines(text: str, first: int, last: int, new: str) -> str:
-    """The text with lines first to last, counted from 1, written anew; none of them, if the new text is empty."""
+    """The text with lines first to last, counted from 1, replaced; removed if the new text is empty."""
     lines = text.splitlines(keepends=True)
     if not 1 <= first <= last:
         raise InvalidInputError(f"lines {first}-{last} is not a range", hint="lines count from 1")
@@ -166,12 +166,12 @@ def with_appended(text: str, new: str) -> str:
 
 def with_section_appended(text: str, name: str, new: str) -> str:
     """The text with another at the end of a section, below the sections that it has."""
-    found = section_of(text, name)
-    before, rest = text[: found.end], text[found.end :]
+    section = section_of(text, name)
+    before, rest = text[: section.end], text[section.end :]
     body = before.rstrip()
     gap = before[len(body) :]
     added = with_appended(body, new)
-    # The blank lines that stood before the next heading still do.
+    # The blank lines before the next heading stay.
     return added + (gap.partition("\n")[2] if rest else "") + rest
 
 

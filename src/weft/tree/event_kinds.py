@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import Enum, Flag, StrEnum, auto
 from typing import Self
 
-from weft.tree.content import JsonObject
+from weft.tree.json import JsonObject
 
 
 class Subject(Enum):

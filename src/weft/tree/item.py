@@ -60,18 +60,18 @@ def check_item(item: Item) -> Item:
 
 def item_about(item: Item) -> str | None:
     """What is shown of an item besides its content, as it is kept; None if there is nothing."""
-    found: dict[str, JsonValue] = {
+    about: dict[str, JsonValue] = {
         name: value for name in _ABOUT if (value := getattr(item, name)) is not None
     }
     if item.pinned:
-        found["pinned"] = True
+        about["pinned"] = True
     if item.images:
-        found["images"] = [content_to_wire(image) for image in item.images]
-    return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if found else None
+        about["images"] = [content_to_wire(image) for image in item.images]
+    return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if about else None
 
 
 def about_item(kept: str | None) -> dict[str, object]:
-    """The same as fields of an item; whatever is wrong with it is an `InvalidInputError`."""
+    """The same as fields of an item; an `InvalidInputError` if it cannot be read."""
     if kept is None:
         return {}
     try:
@@ -80,17 +80,17 @@ def about_item(kept: str | None) -> dict[str, object]:
         value = None
     if not isinstance(value, Mapping):
         raise InvalidInputError("what is kept about an item cannot be read")
-    told = cast("Mapping[str, JsonValue]", value)
+    about = cast("Mapping[str, JsonValue]", value)
     images: list[Image] = []
-    listed = told.get("images", ())
+    listed = about.get("images", ())
     for each in listed if isinstance(listed, Sequence) and not isinstance(listed, str) else (None,):
         image = content_from_wire(each, path="images")
         if not isinstance(image, Image):
             raise InvalidInputError("an item's images are images")
         images.append(image)
-    texts = {name: told[name] for name in _ABOUT if name in told}
-    pinned = told.get("pinned", False)
-    known = told.keys() <= {*_ABOUT, "images", "pinned"} and isinstance(pinned, bool)
+    texts = {name: about[name] for name in _ABOUT if name in about}
+    pinned = about.get("pinned", False)
+    known = about.keys() <= {*_ABOUT, "images", "pinned"} and isinstance(pinned, bool)
     if not known or not all(isinstance(text, str) for text in texts.values()):
         raise InvalidInputError("what is kept about an item cannot be read")
     return {**texts, "images": tuple(images), "pinned": pinned}

@@ -1,7 +1,6 @@
-"""snake_case inside, camelCase on the wire and in files: one rule for all."""
+"""Values and times as JSON: snake_case inside, camelCase on the wire and in files, one rule for all."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,20 +9,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import cast
 
-from weft.tree.content import Audio, Image, JsonValue, Mixed, Text, Thinking, ToolCall, ToolResult
-from weft.tree.content import content_to_wire as _content_to_wire
+from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult, content_to_wire
+from weft.tree.json import JsonValue, camel
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTENT = (Text, Image, Audio, ToolCall, ToolResult, Thinking, Mixed)
-
-
-def camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
-
-
-def snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def from_microseconds(value: int) -> datetime:
@@ -55,7 +45,7 @@ def to_wire(value: object) -> JsonValue:
     if value is None or isinstance(value, bool | int | float) or type(value) is str:
         return None if isinstance(value, float) and not math.isfinite(value) else value
     if isinstance(value, _CONTENT):
-        return _content_to_wire(value)
+        return content_to_wire(value)
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, datetime):

@@ -1,14 +1,15 @@
-"""One message of a request, in nobody's dialect: providers' adapters translate it."""
+"""One message of a request, the same for every provider: adapters translate it."""
 
 from dataclasses import dataclass
 
-from weft.tree.content import Block, JsonObject, Text, ToolCall, ToolResult, content_to_wire
+from weft.tree.content import Block, Text, ToolCall, ToolResult, content_to_wire
+from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Who speaks, and what is said."""
+    """A role and the blocks of a message."""
 
     role: Role
     blocks: tuple[Block, ...]

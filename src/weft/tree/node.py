@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from weft.tree.agent import AgentType
 from weft.tree.content import Content, kind_of, spoken_text
@@ -43,6 +43,7 @@ class Metadata:
         return not (self.pruned or self.hidden)
 
 
+@runtime_checkable
 class Identified(Protocol):
     """Anything with an id: a node, or the handle of one."""
 
@@ -91,17 +92,17 @@ class Node:
 
 
 def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
-    """What stands on a node, in words: bookmark, flags, notes, items."""
+    """A node's marks, in words: bookmark, flags, notes, items."""
     metadata = node.metadata
     if metadata.bookmarked:
         yield f"★ {metadata.bookmark_label or ''}".rstrip()
-    for name, stands in (
+    for name, is_set in (
         ("excluded", metadata.excluded),
         ("pruned", metadata.pruned),
         ("undone", metadata.hidden),
         ("interrupted", node.status is Status.INTERRUPTED),
     ):
-        if stands:
+        if is_set:
             yield name
     if annotations:
         yield counted(annotations, "annotation")

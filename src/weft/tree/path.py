@@ -12,7 +12,7 @@ from weft.tree.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where an agent stands, and which versions it looks at. Others see it as presence."""
+    """The node an agent is at, and the versions it has selected. Others see it as presence."""
 
     agent_id: str
     tree_id: str

@@ -1,10 +1,10 @@
-"""How long work says how far it is."""
+"""Progress of long work."""
 
 from collections.abc import Callable
 
 Progress = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+"""Called with how much is done, and of how much."""
 
 
 def silent(_done: int, _total: int) -> None:
-    """Nobody wants to know."""
+    """Report nothing."""

@@ -6,7 +6,7 @@
     -cotton            not with this word (or -"this phrase")
     wool or silk       either of its neighbours
 
-Whatever else is typed is taken for words: `weft.open` is the two words in a row.
+Everything else is read as words: `weft.open` is the two words in a row.
 """
 
 import re
@@ -55,13 +55,13 @@ class Query:
     def matches(self, *fields: str) -> bool:
         """Whether a text (or a title and a text) is what is looked for."""
         cut = [split_words(text) for text in fields]
-        found = {atom for words in cut for atom, _, _ in _occurrences(self._all_atoms(), words)}
-        return all(any(atom in found for atom in clause) for clause in self.clauses) and not any(
-            atom in found for atom in self.without
+        present = {atom for words in cut for atom, _, _ in _occurrences(self._all_atoms(), words)}
+        return all(any(atom in present for atom in clause) for clause in self.clauses) and not any(
+            atom in present for atom in self.without
         )
 
     def places(self, text: str) -> list[tuple[Atom, int, int]]:
-        """Where what is looked for stands in a text, as offsets, in order."""
+        """The offsets of each match in a text, in order."""
         placed: list[WordPlace] = list(placed_words(text))
         words = [place.word for place in placed]
         return [
@@ -151,8 +151,8 @@ class _Piece:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    for found in _PIECE.finditer(text):
-        parts: Mapping[str, str | None] = found.groupdict()
+    for piece in _PIECE.finditer(text):
+        parts: Mapping[str, str | None] = piece.groupdict()
         minus = parts["minus"] is not None
         phrase, word = parts["phrase"], parts["word"] or ""
         body = word if phrase is None else phrase

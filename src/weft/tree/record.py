@@ -36,7 +36,7 @@ class RecordDraft:
 
     place: RecordPlace
     document: JsonObject
-    """What is kept: `value`, and whatever stands beside it."""
+    """What is kept: `value` and the fields beside it."""
     id: str | None = None
     create_time: float | None = None
 
@@ -60,12 +60,15 @@ class RecordValue:
         return self.document.get("value")
 
 
-_FIELDS = frozenset(
-    {
-        *("name", "value", "document", "id", "createTime", "create_time", "cost", "execId"),
-        *("userId", "projectId", "sessionId", "topicId"),
-    }
-)
+_PLACE = {
+    "name": "stream",
+    "userId": "user",
+    "projectId": "project",
+    "sessionId": "session",
+    "topicId": "topic",
+}
+"""The fields that say whose a record is, on the wire and inside."""
+_FIELDS = frozenset({*_PLACE, "value", "document", "id", "createTime", "create_time", "cost", "execId"})
 
 
 def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> RecordDraft:
@@ -80,10 +83,10 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
             raise InvalidInputError(f"{path}.{name} is not known", path=f"{path}.{name}")
 
     def text(name: str, default: str | None) -> str | None:
-        found = value.get(name)
-        if found is not None and not isinstance(found, str):
+        given = value.get(name)
+        if given is not None and not isinstance(given, str):
             raise InvalidInputError(f"{path}.{name} must be a string", path=f"{path}.{name}")
-        return default if found is None else found
+        return default if given is None else given
 
     document = value.get("document", {})
     if not isinstance(document, Mapping):
@@ -91,13 +94,8 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
     if "value" not in value and "document" not in value:
         raise InvalidInputError(f"{path}.value is missing", path=f"{path}.value")
     kept = {name: value[name] for name in ("cost", "execId", "value") if name in value}
-    place = RecordPlace(
-        stream=text("name", defaults.get("stream")) or "",
-        user=text("userId", defaults.get("user")),
-        project=text("projectId", defaults.get("project")),
-        session=text("sessionId", defaults.get("session")),
-        topic=text("topicId", defaults.get("topic")),
-    )
+    owners = {name: text(wire, defaults.get(name)) for wire, name in _PLACE.items()}
+    place = RecordPlace(stream=owners.pop("stream") or "", **owners)
     moment = value.get("createTime", value.get("create_time", document.get("create_time")))
     if isinstance(moment, bool) or not isinstance(moment, int | float | None):
         raise InvalidInputError(f"{path}.createTime must be a number", path=f"{path}.createTime")
@@ -109,38 +107,28 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
 
 def record_to_wire(record: RecordValue) -> JsonObject:
     """A kept record, in the words of the wire; what it does not belong to is not said, and its time once."""
-    found: dict[str, JsonValue] = {
+    wire: dict[str, JsonValue] = {
         "id": record.id,
-        "name": record.stream,
-        "userId": record.user,
-        "projectId": record.project,
-        "sessionId": record.session,
-        "topicId": record.topic,
+        **{wire: getattr(record, name) for wire, name in _PLACE.items()},
         "createTime": record.create_time,
         "document": {name: value for name, value in record.document.items() if name != "create_time"},
         "ulid": record.ulid,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in wire.items() if value is not None}
 
 
 def check_draft(draft: RecordDraft, path: str) -> RecordDraft:
     """Refuse what could not be kept or found again, with the field that is wrong."""
     place = draft.place
-    _check_name(place.stream, f"{path}.name", NAME_LIMIT)
-    for name, value in (
-        ("userId", place.user),
-        ("projectId", place.project),
-        ("sessionId", place.session),
-        ("topicId", place.topic),
-        ("id", draft.id),
-    ):
+    names = {wire: getattr(place, name) for wire, name in _PLACE.items()} | {"id": draft.id}
+    for wire, value in names.items():
         if value is not None:
-            _check_name(value, f"{path}.{name}", ID_LIMIT)
+            _check_name(value, f"{path}.{wire}", NAME_LIMIT if wire == "name" else ID_LIMIT)
     if place.session is not None and place.topic is not None:
         raise InvalidInputError(
             f"{path}.topicId: a record is of a session or of a topic, not of both", path=f"{path}.topicId"
         )
-    taken = key_bytes(place.stream, place.user, place.project, place.session, place.topic, draft.id)
+    taken = key_bytes(*names.values())
     if taken > KEY_LIMIT:
         raise InvalidInputError(
             f"{path}: its names take {taken:,} bytes together, the limit is {KEY_LIMIT:,}", path=path

@@ -7,7 +7,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.tree.content import JsonObject, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject
 
 
 class TargetKind(StrEnum):
@@ -77,7 +78,7 @@ class ProjectItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProjectItem:
-    """Something that stands in the context of a project's trees: a document's id, a folder of a vault, a url."""
+    """An item in the context of a project's trees: a document's id, a folder of a vault, a url."""
 
     kind: ProjectItemKind
     reference: str

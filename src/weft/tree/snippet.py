@@ -123,9 +123,9 @@ _END = re.compile(r"(?<=[.!?…。！？])[\"”’»)]*(?=\s|$)|\n")
 
 def first_sentence(text: str, limit: int) -> str:
     """The first sentence of a text on one line, cut at a word where it is longer than the limit."""
-    found = text[: 20 * limit].strip()
-    end = _END.search(found)
-    line = " ".join((found if end is None else found[: end.end()]).split())
+    start = text[: 20 * limit].strip()
+    end = _END.search(start)
+    line = " ".join((start if end is None else start[: end.end()]).split())
     if len(line) <= limit:
         return line
     cut = line[: limit - 1]
@@ -144,8 +144,8 @@ def extract(text: str) -> str:
     line = " ".join(text[: 20 * _LONGEST].split()).lstrip("#>*- ")
     if not line:
         return ""
-    found = _SENTENCE.match(line)
-    sentence = found.group(1) if found is not None else line
+    first = _SENTENCE.match(line)
+    sentence = first.group(1) if first is not None else line
     if len(sentence) > _LONGEST:
         sentence = sentence[: _LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"
     return EXTRACT + sentence

@@ -1,10 +1,12 @@
-"""What one text says otherwise than another, word by word."""
+"""Differences between two texts: word by word, and as one change that can be undone."""
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
@@ -37,7 +39,7 @@ class Difference:
     @property
     def same(self) -> bool:
         """Whether the texts are equal."""
-        return all(stretch.turn == "same" for stretch in self.words)
+        return all(run.turn == "same" for run in self.words)
 
     def __str__(self) -> str:
         signs = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
@@ -46,22 +48,18 @@ class Difference:
     def _repr_html_(self) -> str:
         tags = {"same": "span", "removed": "del", "added": "ins"}
         body = "".join(f"<{tags[turn]}>{html.escape(text)}</{tags[turn]}>" for turn, text in self.words)
-        told = f"[{self.one}] and [{self.other}] part after [{self.common}]"
-        return f'<div><em>{told}</em><div style="white-space:pre-wrap">{body}</div></div>'
+        heading = f"[{self.one}] and [{self.other}] part after [{self.common}]"
+        return f'<div><em>{heading}</em><div style="white-space:pre-wrap">{body}</div></div>'
 
 
 def word_difference(one: str, other: str) -> tuple[DiffRun, ...]:
-    """The stretches that, without the added ones, are the first text, and without the removed ones the other."""
-    return tuple(_joined(_stretches(_WORD.findall(one), _WORD.findall(other))))
+    """The runs that are the first text without the added ones, and the other without the removed ones."""
+    return tuple(_joined(_runs(_WORD.findall(one), _WORD.findall(other))))
 
 
-def _stretches(one: list[str], other: list[str]) -> Iterator[DiffRun]:
-    start = 0
-    while start < min(len(one), len(other)) and one[start] == other[start]:
-        start += 1
-    end = 0
-    while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
-        end += 1
+def _runs(one: list[str], other: list[str]) -> Iterator[DiffRun]:
+    start = shared_length(one, other)
+    end = shared_length(one[start:][::-1], other[start:][::-1])
     yield DiffRun("same", "".join(one[:start]))
     yield from _middle(one[start : len(one) - end], other[start : len(other) - end])
     yield DiffRun("same", "".join(one[len(one) - end :]))
@@ -81,20 +79,10 @@ def _middle(one: list[str], other: list[str]) -> Iterator[DiffRun]:
             yield from (DiffRun("removed", before), DiffRun("added", after))
 
 
-def _joined(stretches: Iterator[DiffRun]) -> Iterator[DiffRun]:
+def _joined(runs: Iterator[DiffRun]) -> Iterator[DiffRun]:
     """Without empty ones, neighbours of one kind together."""
-    held: DiffRun | None = None
-    for each in stretches:
-        if not each.text:
-            continue
-        if held is not None and held.turn == each.turn:
-            held = DiffRun(held.turn, held.text + each.text)
-            continue
-        if held is not None:
-            yield held
-        held = each
-    if held is not None:
-        yield held
+    for turn, same in groupby((run for run in runs if run.text), key=attrgetter("turn")):
+        yield DiffRun(turn, "".join(run.text for run in same))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +104,13 @@ class TextChange:
 
 def change_between(before: str, after: str) -> TextChange:
     """The smallest stretch that differs."""
-    kept = _shared(before, after)
-    left = _shared(before[kept:][::-1], after[kept:][::-1])
+    kept = shared_length(before, after)
+    left = shared_length(before[kept:][::-1], after[kept:][::-1])
     return TextChange(kept, before[kept : len(before) - left], after[kept : len(after) - left])
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, by halves: comparing slices is fast."""
+def shared_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """How much two texts, or two lists of words, begin with alike, by halves: comparing slices is fast."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

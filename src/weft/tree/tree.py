@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 
 UNTITLED = "Untitled"
 _TITLE_WORDS = 8

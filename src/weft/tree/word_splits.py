@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 FOLDING = 1
-"""Raised whenever the same text would give other words: an index made before is then made anew."""
+"""Raised whenever the same text would give other words: an older index is then built again."""
 
 _LONGEST = 64
 """Longer runs are cut into pieces that follow one another; databases refuse endless words."""
@@ -52,7 +52,7 @@ _BREAK = "\u200b"
 
 
 class WordPlace(NamedTuple):
-    """A word and where it stands in its text."""
+    """A word and its offsets in a text."""
 
     word: str
     start: int
@@ -72,16 +72,16 @@ def split_words(text: str) -> list[str]:
 def placed_words(text: str) -> Iterator[WordPlace]:
     """The same words, each with its offsets."""
     if text.isascii():
-        for found in _PLAIN.finditer(text.lower()):
-            yield WordPlace(found.group(), found.start(), found.end())
+        for word in _PLAIN.finditer(text.lower()):
+            yield WordPlace(word.group(), word.start(), word.end())
         return
     origins = _origins(text)
-    for found in _WORD.finditer(text.translate(_FOLDED)):
-        end = origins[found.end() - 1] + 1
+    for word in _WORD.finditer(text.translate(_FOLDED)):
+        end = origins[word.end() - 1] + 1
         # Marks that were folded away belong to the letter before them.
         while end < len(text) and not _FOLDED[ord(text[end])]:
             end += 1
-        yield WordPlace(found.group(), origins[found.start()], end)
+        yield WordPlace(word.group(), origins[word.start()], end)
 
 
 def _origins(text: str) -> Sequence[int]:

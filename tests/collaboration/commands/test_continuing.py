@@ -11,6 +11,7 @@ from weft.errors import ConflictError, PermissionDeniedError, ProviderError, Tro
 from weft.grove.grove import Grove
 from weft.ids import new_ulid
 from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.operations.nodes import Append
 from weft.store import schema
 from weft.testing import Gate, Reply, Scripted, SteppingClock
@@ -82,9 +83,11 @@ def test_nobody_is_asked_who_led_here(work):
     )
     assert not work.ok(f"continue from {work.a.local_id}").endswith(f"by {other.name}")
     # And the operation refuses it too, whoever comes with such a chain.
-    wishes = GenerationOptions(agents=(other.id,), chain=work.session.chain)
+    place = StartPlace(tree=work.tree.id, node=work.a.id, chain=work.session.chain)
     with pytest.raises(PermissionDeniedError, match="led here and cannot be invoked again"):
-        Grove(work.session.caller).generations.generate(work.tree.id, work.a.id, wishes)
+        Grove(work.session.caller).generations.stream(
+            place.tree, place.node, GenerationOptions(agent=other.id), place
+        ).result()
     assert work.events()[1] == before[1]
 
 

@@ -1,15 +1,11 @@
 """A refusal says what the agent that speaks commands can do about it."""
 
-import re
 from pathlib import Path
 
-import pytest
 from tests.collaboration.commands.workplace import Workplace
 from tests.covers import covers
 
 import weft
-from weft.errors import ConflictError, NotFoundError, ProviderError, Trouble
-from weft.runtime.collaboration.commands.context import INSTEAD, with_agent_hint
 from weft.runtime.contexts.linked_documents import names_hint
 
 SOURCE = Path(weft.__file__).parent
@@ -53,10 +49,10 @@ def test_what_only_people_can_do_is_not_hinted_at(work):
     root, a = work.root.local_id, work.a.local_id
     lines = {
         f"prune {root}": "prune what follows it",
-        f'edit {root} "x"': "→ respond … says the new text under it",
+        f'edit {root} "x"': 'say the new text under it: → respond . "…"',
         f'split {a} at:"e"': "quote more of the text",
         f'split {a} at:"Why"': "quote words from its middle",
-        f'attach {a} "https://example.org"': "→ respond … with its text, and attach that node as [ID]",
+        f'attach {a} "https://example.org"': 'attach a node with its text as [ID]: → respond . "…"',
         'continue using agent:"human"': "name a model's agent",
     }
     lines[f'tag {a} "{"x" * 300}"'] = "make it shorter"
@@ -65,35 +61,8 @@ def test_what_only_people_can_do_is_not_hinted_at(work):
         assert work.no(line).endswith(f"\n  hint: {hint}"), line
     work.a.say("Another.")
     names = ", ".join(sorted(each.local_id for each in work.a.children))
-    assert work.no(f"join {a}").endswith(f"\n  hint: → switch to one of these first: {names}")
+    assert work.no(f"join {a}").endswith(f"\n  hint: go to one of {names} first: → switch {names[:4]}")
     work.tree.archive()
     assert work.no(f'annotate {a} "x"').endswith("\n  hint: ask the human to unarchive it")
     # A person has more than commands.
-    assert work.tree.do(f'annotate {a} "x"').text.endswith("\n  hint: unarchive it first")
-
-
-@covers("command.hints-can-be-followed")
-@pytest.mark.parametrize(
-    ("hint", "told"),
-    [
-        ("weft vault ls shows those that are mounted", "ask the human"),
-        ("set ANTHROPIC_API_KEY, or `weft keys set anthropic`; local:smollm2 needs none", "ask the human"),
-        ("detach it first to replace it", None),
-        ("→ memory shows your pins", "→ memory shows your pins"),
-        ('there are "weft notes", "MY_BOT", "--x"', 'there are "weft notes", "MY_BOT", "--x"'),
-        ('→ read doc:"weft notes" in:grove', '→ read doc:"weft notes" in:grove'),
-        ("use the id: 01H 'weft notes'; 01J 'weft notes'", "use the id: 01H 'weft notes'; 01J 'weft notes'"),
-        (None, None),
-    ],
-)
-def test_a_hint_is_kept_replaced_or_left_out(hint, told):
-    assert with_agent_hint(NotFoundError("no", hint=hint)).hint == told
-    failed = with_agent_hint(ProviderError(Trouble.AUTHENTICATION, "no key", hint=hint))
-    assert (failed.hint, failed.code, failed.message) == (told, "MODEL_ERROR", "no key")
-
-
-def test_every_hint_that_is_replaced_is_still_given_by_somebody():
-    given = "\n".join(path.read_text() for path in SOURCE.rglob("*.py") if path.name != "hinting.py")
-    given = re.sub(r'f"', '"', given)
-    assert [hint for hint in INSTEAD if f'"{hint}' not in given] == []
-    assert with_agent_hint(ConflictError("x", hint="unarchive it first")).message == "x"
+    assert work.tree.do(f'annotate {a} "x"').text.endswith("\n  hint: unarchive it first: tree.unarchive()")

@@ -10,6 +10,7 @@ from weft.context.filters.base import FilterContext, FilterEntry, FilterLike, co
 from weft.context.filters.registry import Registry, installed_filters
 from weft.context.filters.trace import FilterStep, Mark, Trace
 from weft.context.message_dict import PlainMessage
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 _FIT, _REPAIR = "fit", "repair"
@@ -127,7 +128,7 @@ def _waited(answer: Sequence[object] | Awaitable[Sequence[object]]) -> Sequence[
         return asyncio.run(awaited())
     if inspect.iscoroutine(answer):
         cast("Coroutine[object, object, object]", answer).close()
-    raise InvalidInputError("it is asynchronous", hint="await apply_filters_async here")
+    raise InvalidInputError("it is asynchronous", hint=Hint(HintKind.ASYNC_FILTERS))
 
 
 class _Pipeline:

@@ -1,14 +1,9 @@
 """Which filters there are: ours and anyone's, by name, from the entry points `weft.filters`."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
 
 from weft.context.filters.base import Filter
-from weft.errors import InvalidInputError
 from weft.plugins import Plugins
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP = "weft.filters"
 
@@ -28,12 +23,6 @@ class Registry(Plugins[Filter]):
     def filter_of(self, name: str) -> Filter:
         """The filter of that name, loaded when it is first asked for."""
         return self._named(name)
-
-    def _load(self, name: str, point: "EntryPoint") -> Filter:
-        loaded = point.load()
-        if not callable(loaded):
-            raise InvalidInputError(f"the filter {name!r} ({point.value}) cannot be called")
-        return cast("Filter", loaded)
 
 
 @lru_cache(maxsize=1)

@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from weft.errors import InvalidInputError
-from weft.tree.json import JsonValue
-from weft.tree.json_names import camel, snake
+from weft.tree.json import JsonValue, camel, snake
 
 
 class Placement(StrEnum):

@@ -4,20 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from weft.context.layers.blocks import CitedSource, ToolOutput, render_item
 from weft.context.layers.escapes import close_nothing, one_line
 from weft.context.layers.items import ContextItem
-from weft.errors import InvalidInputError, UnavailableError, WeftError
+from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
-from weft.plugins import Plugins, package_of
+from weft.plugins import Plugins
 from weft.tree.json import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 
 class ToolArguments(BaseModel):
@@ -185,19 +182,9 @@ class ToolRegistry(Plugins[AnyTool]):
         """The tool of that name, loaded on first use."""
         return self._named(name)
 
-    def _load(self, name: str, point: "EntryPoint") -> AnyTool:
-        try:
-            loaded: object = point.load()
-        except WeftError:
-            raise
-        except Exception as error:
-            # An error of one package must not affect the other tools.
-            raise InvalidInputError(
-                f"the tool {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
-                hint=f"update or uninstall the package {package_of(point)}",
-            ) from error
+    def _made(self, name: str, loaded: Any) -> AnyTool:
         if not isinstance(loaded, Tool) or cast("AnyTool", loaded).name != name:
-            raise InvalidInputError(f"{point.value} is not a tool {name!r}")
+            raise TypeError(f"it is not a tool {name!r}")
         return cast("AnyTool", loaded)
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.escapes import one_line
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, say
@@ -31,7 +32,7 @@ class FileTreeArguments(ToolArguments):
 def _run(desk: ToolContext, asked: FileTreeArguments) -> ToolOutput:
     mounted = desk.mounted()
     if not mounted.vaults:
-        raise UnavailableError(_NONE, hint="mount one: weft vault add FOLDER")
+        raise UnavailableError(_NONE, hint=Hint(HintKind.ADD_VAULT))
     attributes = {name: value for name, value in asked.model_dump().items() if value}
     within = asked.folder.strip("/")
     if asked.vault is not None:

@@ -1,13 +1,12 @@
 """Requests and stream events between Weft and Anthropic."""
 
-import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import media_of
+from weft.providers.adapter import encoded_media, result_text
 from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -83,19 +82,12 @@ def body_of(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
     body["messages"] = messages
     if asked.stop:
         body["stop_sequences"] = list(asked.stop)
-    if profile.sampling:
-        body.update(_sampling(asked.temperature, asked.top_p))
+    if profile.sampling and asked.temperature is not None:
+        body["temperature"] = min(asked.temperature, 1.0)
+    if profile.sampling and asked.top_p is not None:
+        body["top_p"] = asked.top_p
     body.update(asked.custom)
     return body
-
-
-def _sampling(temperature: float | None, top_p: float | None) -> dict[str, JsonValue]:
-    fields: dict[str, JsonValue] = {}
-    if temperature is not None:
-        fields["temperature"] = min(temperature, 1.0)
-    if top_p is not None:
-        fields["top_p"] = top_p
-    return fields
 
 
 Marks = Mapping[tuple[int | None, int], JsonObject]
@@ -131,20 +123,18 @@ def _block(request: Request, block: Block) -> JsonObject | None:
         case Text(text):
             return {"type": "text", "text": text} if text else None
         case Image():
-            data = base64.b64encode(media_of(request, block)).decode()
-            source: JsonObject = {"type": "base64", "media_type": block.mime_type, "data": data}
-            return {"type": "image", "source": source}
+            data = encoded_media(request, block)
+            return {
+                "type": "image",
+                "source": {"type": "base64", "media_type": block.mime_type, "data": data},
+            }
         case Audio():
             return {"type": "text", "text": block.transcript} if block.transcript else None
         case ToolCall():
-            return {
-                "type": "tool_use",
-                "id": block.id,
-                "name": block.name,
-                "input": _arguments(block.arguments),
-            }
+            arguments: JsonValue = block.arguments if isinstance(block.arguments, Mapping) else {}
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": arguments}
         case ToolResult():
-            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
+            output = result_text(block)
             result: JsonObject = {"type": "tool_result", "tool_use_id": block.call_id, "content": output}
             return {**result, "is_error": True} if block.is_error else result
         case Thinking():
@@ -153,10 +143,6 @@ def _block(request: Request, block: Block) -> JsonObject | None:
             ours = isinstance(opaque, Mapping) and opaque.get("type") in {"thinking", "redacted_thinking"}
             return opaque if ours and isinstance(opaque, Mapping) else None
     assert_never(block)
-
-
-def _arguments(arguments: JsonValue) -> JsonValue:
-    return arguments if isinstance(arguments, Mapping) else {}
 
 
 @dataclass(slots=True)
@@ -174,7 +160,7 @@ class AnthropicReader:
 
     def __init__(self) -> None:
         self._open: dict[int, _Open] = {}
-        self._usage: dict[str, int | None] = {}
+        self._usage: dict[str, int] = {}
         self._ended: str | None = None
 
     def read(self, event: "RawMessageStreamEvent", request_id: str | None) -> Iterator[Event]:
@@ -238,21 +224,11 @@ class AnthropicReader:
 
     def _spent(self, usage: Mapping[str, object]) -> Iterator[Event]:
         """Anthropic counts cached tokens apart from the others; here `prompt` is all of them."""
-        for name in (
-            "input_tokens",
-            "output_tokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-        ):
-            value = usage.get(name)
-            if isinstance(value, int):
-                self._usage[name] = value
-        read, written = (
-            self._usage.get("cache_read_input_tokens"),
-            self._usage.get("cache_creation_input_tokens"),
-        )
-        prompt = (self._usage.get("input_tokens") or 0) + (read or 0) + (written or 0)
-        completion = self._usage.get("output_tokens") or 0
+        self._usage.update({name: value for name, value in usage.items() if isinstance(value, int)})
+        read = self._usage.get("cache_read_input_tokens")
+        written = self._usage.get("cache_creation_input_tokens")
+        prompt = self._usage.get("input_tokens", 0) + (read or 0) + (written or 0)
+        completion = self._usage.get("output_tokens", 0)
         yield UsageReported(
             Usage(
                 prompt=prompt,

@@ -1,12 +1,11 @@
 """Requests and stream events between Weft and Gemini."""
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import media_of
+from weft.providers.adapter import media_of, result_text
 from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -116,8 +115,7 @@ def _part(
             call: dict[str, Any] = {"name": block.name, "args": _arguments(block)}
             return {"function_call": call if _ours(block.id) else {**call, "id": block.id}}
         case ToolResult():
-            kept = "error" if block.is_error else "output"
-            output = {kept: block.content if isinstance(block.content, str) else json.dumps(block.content)}
+            output = {"error" if block.is_error else "output": result_text(block)}
             response: dict[str, Any] = {"name": names.get(block.call_id, block.call_id), "response": output}
             return {
                 "function_response": response if _ours(block.call_id) else {**response, "id": block.call_id}

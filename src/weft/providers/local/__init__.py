@@ -8,9 +8,9 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from weft.errors import NotFoundError, ProviderError, Trouble
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
@@ -28,7 +28,15 @@ from weft.providers.events import (
     WireRequest,
     cut_body,
 )
-from weft.providers.local.engine import CHOICES, Engine, Weights, bundled_weights, installed
+from weft.providers.local.engine import (
+    CHOICES,
+    Engine,
+    EngineCall,
+    Weights,
+    bundled_weights,
+    field_of,
+    installed,
+)
 from weft.tree.attempt import Usage
 from weft.tree.content import Image
 from weft.tree.json import JsonValue
@@ -116,7 +124,7 @@ class Local:
         )
         yield WireHead(status=200, reason=b"OK")
         yield ModelReported(request.model)
-        call = _Call(chat, _opening(body), _bodies(body, request.parameters.n))
+        call = EngineCall(_opening(body), _bodies(body, request.parameters.n), chat=chat)
         reader = _Reader(call, request.parameters.n)
         async with aclosing(_answers(engine, call)) as lines:
             async for choice, line in lines:
@@ -137,42 +145,7 @@ class Local:
             await asyncio.wrap_future(engine.unload())
 
 
-class _Call:
-    """A running call: written by the model's thread, read in the caller's event loop."""
-
-    def __init__(self, chat: bool, opening: bytes, bodies: Sequence[bytes]) -> None:  # noqa: FBT001 - a fact
-        self.chat = chat
-        self.opening = opening
-        self.bodies = bodies
-        self.lines: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
-        self.cached = 0
-        """Tokens of the prompt that had been read before."""
-        self._loop = asyncio.get_running_loop()
-        self._gone = False
-
-    def open(self, line: bytes) -> bool:
-        progress = _of(json.loads(line), "prompt_progress")
-        self.cached = max(self.cached, _of(progress, "cache") or 0)
-        return self.stopped()
-
-    def say(self, choice: int, line: bytes) -> bool:
-        if not self.stopped():
-            self.put((choice, line))
-        return self.stopped()
-
-    def put(self, line: tuple[int, bytes] | None) -> None:
-        with suppress(RuntimeError):
-            # The loop may be closed by now: then there is no reader.
-            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
-
-    def stop(self) -> None:
-        self._gone = True
-
-    def stopped(self) -> bool:
-        return self._gone or self._loop.is_closed()
-
-
-async def _answers(engine: Engine, call: _Call) -> AsyncGenerator[tuple[int, bytes]]:
+async def _answers(engine: Engine, call: EngineCall) -> AsyncGenerator[tuple[int, bytes]]:
     """The model's chunks as they come, each with its choice, from its thread to this loop."""
     working = engine.run(call)
     working.add_done_callback(lambda _: call.put(None))
@@ -255,7 +228,7 @@ def _bodies(body: Mapping[str, JsonValue], choices: int) -> list[bytes]:
 class _Reader:
     """Reads the runtime's answers into our events."""
 
-    def __init__(self, call: _Call, choices: int) -> None:
+    def __init__(self, call: EngineCall, choices: int) -> None:
         self.unfinished = set(range(choices))
         self._call = call
         self._prompt = 0
@@ -263,30 +236,30 @@ class _Reader:
 
     def read(self, number: int, line: bytes) -> Iterator[Event]:
         data: Any = json.loads(line)
-        error = _of(data, "error")
+        error = field_of(data, "error")
         if error is not None:
-            status = int(_of(error, "code") or 500)
-            words, message = (_of(error, "type"),), str(_of(error, "message") or "")
+            status = int(field_of(error, "code") or 500)
+            words, message = (field_of(error, "type"),), str(field_of(error, "message") or "")
             raise describe_status(Local.name, status, words=words, message=message)
-        for choice in _of(data, "choices") or ():
+        for choice in field_of(data, "choices") or ():
             yield from self._choice(number, choice)
-        usage = _of(data, "usage")
+        usage = field_of(data, "usage")
         if usage is not None:
             yield self._spent(usage)
 
     def _choice(self, number: int, choice: Any) -> Iterator[Event]:
-        text = _of(choice, "text") or _of(_of(choice, "delta"), "content")
+        text = field_of(choice, "text") or field_of(field_of(choice, "delta"), "content")
         if text:
-            yield TextDelta(str(text), number, _chances(_of(choice, "logprobs")))
-        reason = _of(choice, "finish_reason")
+            yield TextDelta(str(text), number, _chances(field_of(choice, "logprobs")))
+        reason = field_of(choice, "finish_reason")
         if reason:
             self.unfinished.discard(number)
             yield ChoiceFinished(_ENDINGS.get(str(reason), StopReason.OTHER), number, str(reason))
 
     def _spent(self, usage: Any) -> UsageReported:
         """Each choice counts its own answer, and the prompt that all share."""
-        self._prompt = int(_of(usage, "prompt_tokens") or 0)
-        self._completion += int(_of(usage, "completion_tokens") or 0)
+        self._prompt = int(field_of(usage, "prompt_tokens") or 0)
+        self._completion += int(field_of(usage, "completion_tokens") or 0)
         return UsageReported(
             Usage(
                 prompt=self._prompt,
@@ -297,20 +270,17 @@ class _Reader:
         )
 
 
-def _of(value: Any, name: str) -> Any:
-    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
-
-
 def _chances(data: Any) -> tuple[TokenChance, ...]:
     return tuple(
         TokenChance(
-            str(_of(each, "token")),
-            float(_of(each, "logprob")),
+            str(field_of(each, "token")),
+            float(field_of(each, "logprob")),
             tuple(
-                (str(_of(it, "token")), float(_of(it, "logprob"))) for it in _of(each, "top_logprobs") or ()
+                (str(field_of(it, "token")), float(field_of(it, "logprob")))
+                for it in field_of(each, "top_logprobs") or ()
             ),
         )
-        for each in _of(data, "content") or ()
+        for each in field_of(data, "content") or ()
     )
 
 

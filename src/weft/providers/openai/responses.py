@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError
+from weft.providers.adapter import result_text
 from weft.providers.base import Request
 from weft.providers.errors import describe_status
 from weft.providers.events import (
@@ -104,8 +105,7 @@ def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
                 "arguments": json.dumps(block.arguments),
             }
         case ToolResult():
-            output = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            return {"type": "function_call_output", "call_id": block.call_id, "output": output}
+            return {"type": "function_call_output", "call_id": block.call_id, "output": result_text(block)}
         case Thinking():
             opaque = block.opaque
             return opaque if isinstance(opaque, Mapping) and opaque.get("type") == "reasoning" else None

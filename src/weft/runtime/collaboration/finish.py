@@ -32,8 +32,9 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import node_row
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, JsonValue, Mixed, Text
+from weft.tree.content import Content, Mixed, Text
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 

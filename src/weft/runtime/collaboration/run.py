@@ -39,7 +39,8 @@ from weft.runtime.contexts.agent_context import InRun
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assemble_in_run
 from weft.runtime.generation.plan import HOLD_SECONDS
-from weft.runtime.generation.run import GenerationRun, StartPlace
+from weft.runtime.generation.run import GenerationRun
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
 from weft.store.model_calls import MICROS, spent_on
@@ -50,13 +51,13 @@ from weft.tree.tree import Mode
 class Collaboration:
     """A run under way, in a thread of its own. Whoever listens reads its channel."""
 
-    def __init__(self, caller: Caller, registry: ProviderRegistry, errand: CollaborationTask) -> None:
+    def __init__(self, caller: Caller, registry: ProviderRegistry, task: CollaborationTask) -> None:
         self.channel: EventChannel[RunEvent] = EventChannel()
         self.results: list[Result] = []
         self._caller = caller
         self._executor = caller.executor
         self._registry = registry
-        self._errand = errand
+        self._task = task
         self.id = new_ulid(self._executor.clock(), self._executor.entropy)
         self._stopping = self._expired = self._lost = False
         self._generation: GenerationRun | None = None
@@ -107,17 +108,17 @@ class Collaboration:
             self.channel.close()
 
     def _work(self) -> Finished:
-        errand = self._errand
+        task = self._task
         journal = self._journal = RunLog.begin(
             self._executor,
             self._caller.actor,
-            (errand.tree_id, errand.node_id),
-            agent=errand.agent_key,
+            (task.tree_id, task.node_id),
+            agent=task.agent_key,
             run=self.id,
         )
-        began = Began(run=self.id, tree_id=errand.tree_id, node_id=errand.node_id, agent=errand.agent.name)
+        began = Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         self.channel.put(began)
-        clock = threading.Timer(errand.limits.seconds, self._expire)
+        clock = threading.Timer(task.options.seconds, self._expire)
         clock.daemon = True
         clock.start()
         try:
@@ -151,13 +152,13 @@ class Collaboration:
         self._break_off()
 
     def _go_on(self, journal: RunLog) -> Finished:
-        errand = self._errand
+        task = self._task
         session = CommandSession(
             self._caller,
-            errand.tree_id,
-            errand.agent,
+            task.tree_id,
+            task.agent,
             run=self.id,
-            unattended=errand.wishes.unattended,
+            unattended=task.options.unattended,
         )
         with self._guard:
             self._session = session
@@ -180,7 +181,7 @@ class Collaboration:
 
     def _why_end(self, journal: RunLog) -> Finished | None:
         seconds = (self._executor.clock() - journal.row.started_at) / MICROS
-        reached = self._errand.limits.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+        reached = self._task.options.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
         if self._lost:
             return self._finish(journal, Ending.FAILED, None, error=_lost())
         if self._stopping:
@@ -190,16 +191,16 @@ class Collaboration:
         return None
 
     def _time_is_up(self) -> str:
-        return f"ended after {self._errand.limits.seconds:g} seconds"
+        return f"ended after {self._task.options.seconds:g} seconds"
 
     def _new_turn(self, journal: RunLog) -> Turn:
-        errand = self._errand
+        task = self._task
         return Turn(
             journal,
             number=self._turns,
-            room=errand.limits.tokens - self._tokens,
-            edge=edge_in(errand.mode),
-            cursor=errand.cursor,
+            room=task.options.tokens - self._tokens,
+            edge=edge_in(task.mode),
+            cursor=task.cursor,
             tell=self.channel.put,
         )
 
@@ -207,15 +208,15 @@ class Collaboration:
         self, journal: RunLog, session: CommandSession, turn: Turn
     ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
-        errand = self._errand
-        seen = partial(assemble_turn, session, errand.node_id, errand.asked, tuple(self._exchanges))
+        task = self._task
+        seen = partial(assemble_turn, session, task.node_id, task.asked, tuple(self._exchanges))
         try:
-            wishes = replace(
-                errand.wishes, agents=(errand.agent.id,), assembly=seen, max_price=self._money_left()
+            options = replace(
+                task.options.generation, agent=task.agent.id, assembly=seen, max_price=self._money_left()
             )
-            place = StartPlace(tree=errand.tree_id, node=journal.head.ulid)
+            place = StartPlace(tree=task.tree_id, node=journal.head.ulid)
             generation = GenerationRun(
-                self._executor, journal.actor, self._registry, place, wishes, listener=turn
+                self._executor, journal.actor, self._registry, place, options, listener=turn
             )
             with self._guard:
                 self._generation = generation
@@ -247,9 +248,9 @@ class Collaboration:
         return reply, error
 
     def _money_left(self) -> Decimal | None:
-        limit = self._errand.limits.dollars
+        limit = self._task.options.budget
         if limit is None:
-            return self._errand.wishes.max_price
+            return None
         with self._executor.store.read() as session:
             spent = Decimal(spent_on(session, self._attempts)) / MICROS
         return max(Decimal(0), limit - spent)
@@ -267,7 +268,7 @@ class Collaboration:
         if self._expired:
             return self._finish(journal, Ending.LIMIT, self._time_is_up(), reply=reply)
         if turn.is_over:
-            note = f"ended after {self._tokens:,} tokens, of {self._errand.limits.tokens:,}"
+            note = f"ended after {self._tokens:,} tokens, of {self._task.options.tokens:,}"
             return self._finish(journal, Ending.LIMIT, note, reply=reply)
         return self._finish(journal, Ending.DONE, None, reply=reply)
 
@@ -326,7 +327,7 @@ class Collaboration:
         error: WeftError | None,
     ) -> None:
         """Words that were interrupted say so themselves; where there are none in the path, the trace does."""
-        shows = reply is not None and self._errand.mode is Mode.DIALOGUE
+        shows = reply is not None and self._task.mode is Mode.DIALOGUE
         begun = self.results or error is None
         if shows or self._lost or not begun:
             return
@@ -343,11 +344,11 @@ class Collaboration:
             self._let_go(journal)
             return None, error
         conclude = Conclude(
-            tree=self._errand.tree_id,
+            tree=self._task.tree_id,
             run=self.id,
             status=status,
             moves=True,
-            cursor=self._errand.cursor,
+            cursor=self._task.cursor,
         )
         try:
             return self._executor.perform(journal.actor, conclude), error

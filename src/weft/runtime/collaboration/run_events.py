@@ -76,7 +76,7 @@ class Finished:
     reply: Node | None = None
     """None: nothing was said beside commands."""
     note: str | None = None
-    """Why it ended, where that was not the model's own wish."""
+    """Why it ended, where that was not the model's own decision."""
     error: WeftError | None = None
     turns: int = 0
     tokens: int = 0

@@ -1,17 +1,16 @@
 """Who is asked, where, and whether that may be: everything before a run begins."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import select
 
 from weft.context.agent_view.action_trace import Action
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaboration.finish import AT, BROKEN_OFF
 from weft.runtime.contexts.agent_memory import action_of
-from weft.runtime.contexts.option_checks import shown
-from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.options import RunOptions
 from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPointReader, model_agent
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
@@ -30,44 +29,6 @@ from weft.tree.agent import Agent, AgentType
 from weft.tree.node import Status
 from weft.tree.tree import Mode
 
-TURNS, TOKENS, SECONDS = 12, 32_000, 300.0
-_MOST = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What ends a run with a note. Money is always within the grove's caps; `dollars` is for one run."""
-
-    turns: int = TURNS
-    tokens: int = TOKENS
-    """What the model says and what its commands are answered, together; what it is shown is not counted."""
-    seconds: float = SECONDS
-    dollars: Decimal | None = None
-
-    def __post_init__(self) -> None:
-        for what, amount, kind in (
-            ("turns", self.turns, int),
-            ("tokens", self.tokens, int),
-            ("seconds", self.seconds, int | float),
-        ):
-            if isinstance(amount, bool) or not isinstance(amount, kind) or not 0 < amount <= _MOST:
-                raise InvalidInputError(
-                    f"a run of {shown(amount)} {what} makes no sense",
-                    hint=f"{'a whole number, ' if kind is int else ''}more than 0, at most {_MOST:,}",
-                )
-        if self.dollars is not None and self.dollars < 0:
-            raise InvalidInputError(f"a run of {self.dollars} dollars makes no sense", hint="0 or more")
-
-    def reached(self, *, turns: int, tokens: int, seconds: float) -> str | None:
-        """Why it may not go on, if it may not."""
-        if turns >= self.turns:
-            return f"ended after {self.turns:,} turn{'' if self.turns == 1 else 's'}"
-        if tokens >= self.tokens:
-            return f"ended after {tokens:,} tokens, of {self.tokens:,}"
-        if seconds >= self.seconds:
-            return f"ended after {self.seconds:g} seconds"
-        return None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollaborationTask:
@@ -83,8 +44,7 @@ class CollaborationTask:
     agent_key: int
     cursor: str | None
     """Where whoever asks stands."""
-    limits: Limits = field(default_factory=Limits)
-    wishes: GenerationOptions = field(default_factory=GenerationOptions)
+    options: RunOptions = field(default_factory=RunOptions)
 
 
 def task_for(
@@ -93,8 +53,7 @@ def task_for(
     place: tuple[str, str | None],
     text: str | None,
     *,
-    limits: Limits,
-    wishes: GenerationOptions,
+    options: RunOptions,
 ) -> CollaborationTask:
     """Check, say what is to be said, and know where the answer goes.
 
@@ -130,8 +89,7 @@ def task_for(
         agent=found,
         agent_key=key,
         cursor=cursor,
-        limits=limits,
-        wishes=wishes,
+        options=options,
     )
 
 
@@ -143,7 +101,7 @@ def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
     if not agent.loom_aware:
         raise InvalidInputError(
             f"{agent.name!r} is not loom-aware: it sees no tree and has no commands",
-            hint=f'weft agents set "{agent.name}" --may loom_aware --may loom_write',
+            hint=Hint(HintKind.LOOM_AWARE, name=agent.name),
         )
     return agent, key
 
@@ -164,7 +122,7 @@ def _default(session: Session) -> tuple[Agent, int]:
     if not aware:
         raise NotFoundError(
             "no model here is loom-aware",
-            hint="weft agents add Muse --model local:smollm2 --may loom_aware --may loom_write",
+            hint=Hint(HintKind.ADD_COLLABORATOR),
         )
     chosen = load_settings(session).get(DEFAULT_AGENT)
     return next((each for each in aware if each[0].id == chosen), aware[0])

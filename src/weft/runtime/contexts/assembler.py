@@ -1,15 +1,14 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import bindparam, select
 
 from weft.context.assemble import ContextRequest, Pending, Plan, Profile, plan_context
-from weft.context.checks import checked_count, checked_flag, checked_mapping, words_if_given
 from weft.context.layers.settings import LayerSettings
 from weft.context.manifest import NO_LIMIT, Manifest
 from weft.context.plan_manifest import planned_manifest, tells_all
@@ -17,34 +16,34 @@ from weft.context.render import write_context
 from weft.context.result import AssembledContext
 from weft.context.select import Annotations, PathOutline
 from weft.context.settings import Preferences, check_names, input_budget, resolve_preferences
-from weft.context.strategy import Strategy
 from weft.context.system import SystemParts
-from weft.context.tokens import Estimator, EstimatorLike, estimator_of
+from weft.context.tokens import Estimator, estimator_of
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
+from weft.ids import Clock, system_clock
 from weft.runtime.contexts.collapsed_path import PathFolds
+from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.profiles import profiles_of
-from weft.runtime.operations.calibration import estimator_for
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.scope import Clock, system_clock
+from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import NodeRow
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.edge import SourceRole
-from weft.tree.json_names import camel
-from weft.tree.node import Identified
+from weft.tree.json import JsonValue, camel
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.context.layers.blocks import ToolOutput
     from weft.providers.base import ModelProfile
-    from weft.runtime.contexts.agent_context import InRun
     from weft.runtime.contexts.layers import ContextInputs, Layering
+
+AnyOptions = TypeVar("AnyOptions", bound=ContextOptions)
 
 NO_TURNS = "a document has no turns that tools could speak in"
 _WINDOW = "contextWindow"
@@ -53,127 +52,6 @@ _LAYOUT = "loomLayout"
 
 def unknown(_model: str) -> None:
     """Nobody knows what a model can do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextOptions:
-    """How a context is wanted. What is not given is as the tree, the grove or the default says."""
-
-    limit: int | None = None
-    """The budget in tokens; else the window less what the response needs; else everything is kept."""
-    window: int | None = None
-    """The model's; else the agent's own setting `contextWindow`; else what its provider says."""
-    max_tokens: int | None = None
-    agent: str | None = None
-    """Who would answer: its system prompt leads. The acting agent, where that is a model."""
-    preferences: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    estimator: EstimatorLike | None = None
-    profile: Profile | None = None
-    """What the model's provider can do; as it says, if not given."""
-    abilities: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """What of that is wished to be otherwise."""
-    annotations: Annotations = False
-    """True includes the annotations on the path's nodes, a set those with these ids."""
-    text: str | None = None
-    """Input that is not a node yet; in buffer mode it stands for the working buffer."""
-    context: Sequence[str] = ()
-    """Further sources of the generation that the context is for."""
-    instructions: Sequence[str] = ()
-    tool_outputs: Sequence["ToolOutput"] = ()
-    """What tools gave for this turn: before everything else that it says."""
-    run: "InRun | None" = None
-    """What a collaborator's run adds, for the agent that speaks in it."""
-
-    @property
-    def wished_profile(self) -> Profile:
-        """What the provider can do, as far as nothing else is wished for."""
-        return replace(self.profile or Profile(), **self.abilities)
-
-
-class ContextWishes(TypedDict, total=False):
-    """The same as keywords, with the two settings that are wished for most by short names."""
-
-    limit: int | None
-    window: int | None
-    max_tokens: int | None
-    agent: str | None
-    strategy: Strategy | str | None
-    step: float | None
-    preferences: Mapping[str, JsonValue]
-    estimator: EstimatorLike | None
-    prefix_cache: bool
-    prefill: bool
-    annotations: bool | Collection[Identified | str]
-    text: str | None
-    context: Sequence[Identified | str]
-    instructions: Sequence[Identified | str]
-    tool_outputs: Sequence["ToolOutput"]
-
-
-def options_from(wishes: ContextWishes, kind: type = ContextWishes) -> ContextOptions:
-    """What somebody wishes for, with nodes as references. `kind` says what else may be wished for."""
-    for name in wishes:
-        if name not in kind.__annotations__:
-            known = ", ".join(kind.__annotations__)
-            raise InvalidInputError(f"a context cannot be wished for by {name!r}", hint=f"there are {known}")
-    checked_mapping("preferences", wishes.get("preferences", {}))
-    preferences = dict(wishes.get("preferences", {}))
-    strategy, step = wishes.get("strategy"), wishes.get("step")
-    if strategy is not None:
-        preferences["truncationStrategy"] = str(strategy)
-    if step is not None:
-        preferences["truncationStep"] = step
-    annotations = wishes.get("annotations", False)
-    return ContextOptions(
-        limit=_count("limit", wishes.get("limit")),
-        window=_count("window", wishes.get("window"), least=1),
-        max_tokens=_count("max_tokens", wishes.get("max_tokens")),
-        agent=words_if_given("agent", wishes.get("agent")),
-        preferences=preferences,
-        estimator=wishes.get("estimator"),
-        abilities={
-            name: checked_flag(name, value)
-            for name, value in wishes.items()
-            if name in {"prefix_cache", "prefill"}
-        },
-        annotations=annotations
-        if isinstance(annotations, bool)
-        else frozenset(_references("annotations", annotations)),
-        text=words_if_given("text", wishes.get("text")),
-        context=_references("context", wishes.get("context", ())),
-        instructions=_references("instructions", wishes.get("instructions", ())),
-        tool_outputs=_tool_outputs(wishes.get("tool_outputs", ())),
-    )
-
-
-def _tool_outputs(given: object) -> tuple["ToolOutput", ...]:
-    listed = isinstance(given, Sequence) and not isinstance(given, str)
-    found: tuple[object, ...] = tuple(cast("Sequence[object]", given)) if listed else (cast("object", given),)
-    if not found:
-        return ()
-    from weft.context.layers.blocks import ToolOutput  # noqa: PLC0415 - few contexts have any
-
-    if not all(isinstance(each, ToolOutput) for each in found):
-        raise InvalidInputError(
-            f"tool_outputs must be a list of what tools gave, got {given!r}", hint="grove.tools.run gives one"
-        )
-    return cast("tuple[ToolOutput, ...]", found)
-
-
-def _count(name: str, value: int | None, *, least: int = 0) -> int | None:
-    return None if value is None else checked_count(name, value, least=least)
-
-
-def _references(name: str, nodes: Iterable[Identified | str]) -> list[str]:
-    if isinstance(nodes, str) or not isinstance(cast("object", nodes), Iterable):
-        raise InvalidInputError(f"{name}: nodes are given as a list, got {nodes!r}")
-    found: list[str] = []
-    for node in nodes:
-        reference = node if isinstance(node, str) else getattr(node, "id", None)
-        if not isinstance(reference, str):
-            raise InvalidInputError(f"{name} must name nodes, got {node!r}")
-        found.append(reference)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +87,7 @@ class Contexts(Reader):
         # holds a connection while it waits for a second could wait for others who do the same.
         from weft.runtime.contexts.agent_context import see  # noqa: PLC0415 - few agents are
 
-        return see(self, agent, gathered, options.run)
+        return see(self, agent, gathered, None)
 
     def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> "ContextInputs":
         """All that is read of a path for whoever sees the tree around it."""
@@ -217,17 +95,22 @@ class Contexts(Reader):
 
         if opened.mode is not Mode.DIALOGUE:
             require_no_tools(options, NO_TURNS)
-        return self._layering.gather(opened, node, LayerOptions(context=options))
+        return self._layering.gather(opened, node, LayerOptions.of(options))
 
-    def for_model(self, opened: Opened, options: ContextOptions) -> ContextOptions:
-        """With the window and the ways of the model that would answer, where nothing else is wished for."""
+    def for_model(self, opened: Opened, options: AnyOptions) -> AnyOptions:
+        """The options with the window and the abilities of the model that would answer, where none are given."""
         agent = self._agent(opened, options.agent)
         known = None if agent is None or agent.model_ref is None else self.profiles(agent.model_ref)
         if known is None:
             return options
         window = known.window if options.window is None and _window_of(agent) is None else options.window
-        ways = Profile(prefix_cache=known.prefix_cache, prefill=known.prefill)
-        return replace(options, window=window, profile=options.profile or ways)
+        return replace(
+            options,
+            window=window,
+            # Where the provider has no cache, layers ask what is known of the model.
+            prefix_cache=known.prefix_cache or None if options.prefix_cache is None else options.prefix_cache,
+            prefill=known.prefill if options.prefill is None else options.prefill,
+        )
 
     def looking(self, opened: Opened, agent: str | None) -> Agent | None:
         """The agent, if it is a model that sees the tree around it."""
@@ -255,7 +138,7 @@ class Contexts(Reader):
         )
 
         end = self._cursor_row(opened) if node is None else self._row(opened, node)
-        return calls_for_layers(opened, end, self.actor, options.preferences)
+        return calls_for_layers(opened, end, self.actor, options.settings)
 
     @property
     def _layering(self) -> "Layering":
@@ -301,8 +184,8 @@ class Contexts(Reader):
         """What is asked for, still without its path, and who reads that."""
         told = _Told.about(opened)
         agent = self._agent(opened, options.agent)
-        check_names(options.preferences)
-        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.preferences)
+        check_names(options.settings)
+        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.settings)
         estimator = _estimator(preferences, told, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
@@ -312,7 +195,7 @@ class Contexts(Reader):
             selections=self._selections(opened),
             cache=self.cache,
             estimator=estimator,
-            annotations=self._annotations(opened, options.annotations),
+            annotations=self._annotations(opened, options),
             folds=PathFolds.on(opened.session, opened.key, end) if told.folds else PathFolds(),
         )
         window = _window_of(agent) if options.window is None else options.window
@@ -327,7 +210,7 @@ class Contexts(Reader):
             buffer_system_context=told.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=options.wished_profile,
+            profile=Profile(prefix_cache=bool(options.prefix_cache), prefill=bool(options.prefill)),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
@@ -340,10 +223,11 @@ class Contexts(Reader):
         acting = agent_value(agent_row(session, self.actor.agent))
         return acting if acting.type is AgentType.MODEL else None
 
-    def _annotations(self, opened: Opened, wanted: Annotations) -> Annotations:
+    def _annotations(self, opened: Opened, options: ContextOptions) -> Annotations:
+        wanted = options.annotations
         if isinstance(wanted, bool):
             return wanted
-        return frozenset(self._row(opened, reference).ulid for reference in wanted)
+        return frozenset(self._row(opened, reference).ulid for reference in ids_of(wanted))
 
     def _pending(
         self, opened: Opened, reader: PathReader, cursor: NodeRow, options: ContextOptions
@@ -353,8 +237,8 @@ class Contexts(Reader):
             # The working buffer stands at the document's end: where its writer is.
             typed = opened.mode is Mode.BUFFER and cursor.position == reader.end.position
             text = self._typed(opened) if typed else ""
-        context = [(self._row(opened, each).key, SourceRole.CONTEXT) for each in options.context]
-        instructions = [(self._row(opened, each).key, "") for each in options.instructions]
+        context = [(self._row(opened, each).key, SourceRole.CONTEXT) for each in ids_of(options.context)]
+        instructions = [(self._row(opened, each).key, "") for each in ids_of(options.instructions)]
         return Pending(
             text=text,
             sources=reader.extra_sources(context) if context else (),
@@ -365,7 +249,7 @@ class Contexts(Reader):
 def require_no_tools(options: ContextOptions, why: str) -> None:
     """Refuse what tools gave where it would be left out in silence."""
     if options.tool_outputs:
-        raise InvalidInputError(f"tools have no place here: {why}", hint="leave tool_outputs out")
+        raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
 _trees, _groups = schema.trees, schema.groups

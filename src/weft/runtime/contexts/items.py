@@ -9,6 +9,7 @@ from weft.context.layers.items import ContextItem, document, node, note, query, 
 from weft.context.layers.library import Attached, attached_twice
 from weft.context.layers.names import EXPANDED
 from weft.context.select import Annotations, reason_to_leave_out
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.attachments import Attach
@@ -16,8 +17,8 @@ from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.operations.scope import Scope
-from weft.runtime.operations.vaults import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
@@ -90,7 +91,7 @@ def attached_on_path(opened: Opened, end: NodeRow, annotations: Annotations) -> 
 def _item(row: Any, body: bytes | None) -> ContextItem:
     if body is None:
         raise StorageError(
-            f"the content of {row.id[:200]!r} is not there any more", hint="weft verify says more"
+            f"the content of {row.id[:200]!r} is not there any more", hint=Hint(HintKind.VERIFY)
         )
     item = Item(
         id=row.id,
@@ -194,12 +195,10 @@ def _read(
     if text.lower().startswith(_WEB):
         raise InvalidInputError(
             f"{text[:200]} is not fetched: nothing leaves the machine unasked",
-            hint="give its text with it: --text, or an item of type url",
+            hint=Hint(HintKind.GIVE_TEXT, type="url"),
         )
     if _QUERY in text:
-        raise InvalidInputError(
-            "queries are not run here", hint="give what it gave with it: --text, or an item of type query"
-        )
+        raise InvalidInputError("queries are not run here", hint=Hint(HintKind.GIVE_TEXT, type="query"))
     if text.startswith("[") and text.endswith("]"):
         name = text[1:-1]
         said = read.node(tree, name) if tree is not None else read.find(name)

@@ -1,6 +1,6 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -19,20 +19,21 @@ from weft.context.marker import JOINT
 from weft.context.result import AssembledContext
 from weft.context.select import Candidate, PathOutline
 from weft.context.tokens import DEFAULT
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.ids import Clock
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.assembler import ContextOptions, Contexts, contents_for
+from weft.runtime.contexts.assembler import Contexts, contents_for
 from weft.runtime.contexts.history_strip import strip_of
-from weft.runtime.contexts.items import attached_on_path, fresh_items
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import Prepared, prepare
 from weft.runtime.contexts.system_blocks import Stood, preferences_of, standing_of
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row, require_access
-from weft.runtime.operations.scope import Clock
-from weft.runtime.operations.vaults import load_vaults
+from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.lookup import find_agent
@@ -41,7 +42,9 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, JsonValue, Text, spoken_text
+from weft.tree.content import Content, Text, spoken_text
+from weft.tree.item import Item, check_item
+from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
     from weft.runtime.operations.envelopes import Kept
@@ -111,7 +114,7 @@ class Layering(Reader):
 
     def context(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
         """The same as any context is given, with its layers."""
-        assembly = self.assemble(opened, node, LayerOptions(context=options))
+        assembly = self.assemble(opened, node, LayerOptions.of(options))
         return context_of(assembly.plan, assembly.envelope)
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
@@ -121,9 +124,8 @@ class Layering(Reader):
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
 
-    def _answering(self, opened: Opened, options: LayerOptions | None) -> Agent | None:
+    def _answering(self, opened: Opened, named: str | None) -> Agent | None:
         """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        named = None if options is None else options.context.agent
         key = self.actor.agent if named is None else find_agent(opened.session, named)
         agent = agent_value(agent_row(opened.session, key))
         return agent if agent.model_ref is not None else None
@@ -140,7 +142,7 @@ class Layering(Reader):
         settings = resolve_layer_settings(
             cast("dict[str, JsonValue]", grove),
             cast("dict[str, JsonValue]", tree),
-            options.context.preferences,
+            options.settings,
         )
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
@@ -152,10 +154,10 @@ class Layering(Reader):
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
-            items=options.items,
+            items=_context_items(options.items),
             fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
             standing=stood.standing,
-            tool_outputs=options.context.tool_outputs,
+            tool_outputs=options.tool_outputs,
             tool_descriptions=options.tool_descriptions,
             memory_block=options.memory_block,
             loom_context=options.loom_context,
@@ -178,14 +180,12 @@ class Layering(Reader):
             return False
         return True
 
-    def _cached(self, opened: Opened, options: LayerOptions) -> ContextOptions:
-        """Cuts move in steps where whoever answers has a cache for prefixes."""
-        context, agent = options.context, self._answering(opened, options)
-        profile = context.wished_profile
-        if profile.prefix_cache or agent is None:
-            return context
-        cached = cache_profile(agent.model_ref or "").way is not CacheWay.NONE
-        return replace(context, profile=replace(profile, prefix_cache=cached))
+    def _cached(self, opened: Opened, options: LayerOptions) -> LayerOptions:
+        """Cuts move in steps where the agent that answers has a cache for prefixes."""
+        agent = self._answering(opened, options.agent)
+        if options.prefix_cache is not None or agent is None:
+            return options
+        return replace(options, prefix_cache=cache_profile(agent.model_ref or "").way is not CacheWay.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,33 +200,37 @@ class Layers(Layering):
         executor = caller.executor
         return cls(executor.store, caller.actor, executor.contents, executor.clock, caller)
 
-    def prepare(self, tree: str, node: str, options: LayerOptions | None = None) -> Prepared:
+    def prepare(
+        self, tree: str, node: str, options: LayerOptions, *, is_subject: bool = False, way: str = ""
+    ) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
 
-        `options.context.agent` says who will answer; its model decides about the cache. Send it,
-        then `keep` it, and let `report` know what the provider had cached.
+        `options.agent` says who will answer; its model decides about the cache. A subject is shown
+        nothing of the tree around it, and `way` is how its provider caches, where its name does not
+        say so. Send it, then `keep` it, and let `report` know what the provider had cached.
         """
-        assembly = self._assembled(tree, node, options or LayerOptions())
+        assembly = self._assembled(tree, node, options, is_subject=is_subject)
         with self._tree(tree) as opened:
-            agent = self._answering(opened, options)
-            return prepare(opened, assembly, agent, self.clock(), way="" if options is None else options.way)
+            return prepare(opened, assembly, self._answering(opened, options.agent), self.clock(), way=way)
 
-    def at(self, tree: str, node: str | None, options: LayerOptions | None = None) -> Envelope:
+    def at(self, tree: str, node: str | None, options: LayerOptions) -> Envelope:
         """The envelope of a request from a node, or from where the agent stands."""
-        return self._assembled(tree, node, options or LayerOptions()).envelope
+        return self._assembled(tree, node, options).envelope
 
-    def _assembled(self, tree: str, node: str | None, options: LayerOptions) -> Assembly:
-        """As whoever answers is shown it: who sees the tree around it is shown more."""
+    def _assembled(
+        self, tree: str, node: str | None, options: LayerOptions, *, is_subject: bool = False
+    ) -> Assembly:
+        """As the agent that answers is shown it: a loom-aware one sees the tree around it."""
         contexts = Contexts.of(self.caller)
         with self._tree(tree) as opened:
-            context = contexts.for_model(opened, options.context)
-            gathered = self.gather(opened, node, replace(options, context=context))
-            agent = None if options.subject else contexts.looking(opened, options.context.agent)
+            options = contexts.for_model(opened, options)
+            gathered = self.gather(opened, node, options)
+            agent = None if is_subject else contexts.looking(opened, options.agent)
             if agent is None:
                 return self.render(gathered)
         from weft.runtime.contexts.agent_context import lay_out  # noqa: PLC0415 - few agents are
 
-        return lay_out(contexts, agent, gathered, options.context.run)
+        return lay_out(contexts, agent, gathered, None)
 
     def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
@@ -265,7 +269,9 @@ class Layers(Layering):
     def _loaded(self, opened: Opened, record: JsonValue) -> Envelope:
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
-            raise NotFoundError("of this message only the text is known that was sent", hint="processed_text")
+            raise NotFoundError(
+                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+            )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))
         turn = cast("list[str]", cast("dict[str, JsonValue]", record)["turn"])
@@ -292,9 +298,13 @@ class SnapshotShelf:
             self.fetch([digest])
         if digest not in self._texts:
             raise StorageError(
-                f"the snapshot {digest[:12]}… is not there any more", hint="weft verify says more"
+                f"the snapshot {digest[:12]}… is not there any more", hint=Hint(HintKind.VERIFY)
             )
         return self._texts[digest]
+
+
+def _context_items(items: Sequence[Item | ContextItem]) -> list[ContextItem]:
+    return [each if isinstance(each, ContextItem) else shown_item(check_item(each)) for each in items]
 
 
 def _fresh(

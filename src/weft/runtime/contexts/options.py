@@ -1,90 +1,112 @@
-"""How a request in layers is wanted."""
+"""The options of a context: every keyword with its type, its default and its description."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from weft.context.checks import checked_flag, checked_mapping, checked_words, words_if_given
-from weft.context.layers.items import ContextItem
-from weft.context.layers.settings import Changed, Placement
-from weft.errors import InvalidInputError
-from weft.runtime.contexts.assembler import ContextOptions, ContextWishes, options_from
-from weft.runtime.contexts.items import shown_item
-from weft.tree.item import Item, check_item
+from weft.argument_checks import Options, option
+from weft.tree.item import Item
+from weft.tree.json import JsonValue
+from weft.tree.node import Identified
+
+if TYPE_CHECKING:
+    # The engine loads with the first call that needs it.
+    from weft.context.layers.blocks import ToolOutput
+    from weft.context.layers.items import ContextItem
+    from weft.context.layers.settings import Changed, Placement
+    from weft.context.strategy import Strategy
+    from weft.context.tokens import EstimatorLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayerOptions:
-    """What a request in layers needs besides what every context does."""
+class FitOptions(Options):
+    """How much fits, and how tokens are counted. What is left out follows from the tree or the grove."""
 
-    context: ContextOptions = field(default_factory=ContextOptions)
-    items: Sequence[ContextItem] = ()
-    """Those of the input that is not a node yet."""
-    tool_descriptions: str = ""
-    memory_block: str = ""
-    """A loom-aware agent's, which is not cached."""
-    loom_context: str = ""
-    addendum: str | None = None
-    summary: str | None = None
-    """Stands for the turns before the strip; else the summaries that nodes have."""
-    fresh: bool = True
-    """Whether notes and documents are looked at again; if not, all is as it was attached."""
-    subject: bool = False
-    """Whether whoever answers is shown nothing of the tree around it, even if it could be."""
-    way: str = ""
-    """How the provider wants to be told about caching, where its name does not say so."""
-
-
-class LayerWishes(ContextWishes, total=False):
-    """The same as keywords, with the settings of layers by short names."""
-
-    items: Sequence[Item | ContextItem]
-    tool_descriptions: str
-    memory_block: str
-    loom_context: str
-    addendum: str | None
-    library: Placement | str | None
-    changed: Changed | str | None
-    strip: int | None
-    summary: str | None
-    fresh: bool
-
-
-_SHORT = (("library", "library"), ("changed", "changed"), ("strip", "stripTurns"))
-
-
-def layer_options_from(wishes: LayerWishes) -> LayerOptions:
-    checked_mapping("preferences", wishes.get("preferences", {}))
-    preferences = dict(wishes.get("preferences", {}))
-    for short, name in _SHORT:
-        value = wishes.get(short)
-        if value is not None:
-            preferences[name] = value if isinstance(value, int) else str(value)
-    context = options_from(cast("ContextWishes", {**wishes, "preferences": preferences}), LayerWishes)
-    return LayerOptions(
-        context=context,
-        items=_items(wishes.get("items", ())),
-        tool_descriptions=checked_words("tool_descriptions", wishes.get("tool_descriptions", "")),
-        memory_block=checked_words("memory_block", wishes.get("memory_block", "")),
-        loom_context=checked_words("loom_context", wishes.get("loom_context", "")),
-        addendum=words_if_given("addendum", wishes.get("addendum")),
-        summary=words_if_given("summary", wishes.get("summary")),
-        fresh=checked_flag("fresh", wishes.get("fresh", True)),
+    limit: int | None = option(
+        None, "The budget in tokens; default: what the model's window leaves.", least=0
+    )
+    window: int | None = option(
+        None,
+        "The model's window; default: the agent's `contextWindow`, else what its provider says.",
+        least=1,
+    )
+    preferences: Mapping[str, JsonValue] | None = option(
+        None, "Settings by name, for this call only.", wanted="settings by their names"
+    )
+    estimator: "EstimatorLike | None" = option(
+        None, "What counts tokens: an estimator, a function, or a name.", wanted="an estimator, or its name"
     )
 
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The preferences, and the options that are short names of settings."""
+        settings = dict(self.preferences or {})
+        for name, spec in self.specs().items():
+            value = getattr(self, name)
+            if spec.setting and value is not None:
+                settings[spec.setting] = value if isinstance(value, int | float) else str(value)
+        return settings
 
-def _items(given: object) -> list[ContextItem]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise InvalidInputError(f"items must be a list of items, got {given!r}")
-    found: list[ContextItem] = []
-    for each in cast("Sequence[object]", given):
-        if isinstance(each, Item):
-            found.append(shown_item(check_item(each)))
-        elif isinstance(each, ContextItem):
-            check_item(each.item)
-            found.append(each)
-        else:
-            raise InvalidInputError(
-                f"items are items, got {each!r}", hint="grove.vaults.items(…) reads what is named"
-            )
-    return found
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextOptions(FitOptions):
+    """How a context is assembled. What is left out follows from the tree, the grove or the default."""
+
+    max_tokens: int | None = option(None, "The part of the window that is reserved for the answer.", least=0)
+    agent: str | None = option(
+        None,
+        "The agent that would answer: its system prompt comes first. Default: the acting agent, if a model.",
+    )
+    strategy: "Strategy | str | None" = option(
+        None, "What happens to a path that is too long.", setting="truncationStrategy"
+    )
+    step: float | None = option(
+        None, "The share of the budget by which a cut moves; 0 cuts exactly.", setting="truncationStep"
+    )
+    prefix_cache: bool | None = option(None, "Whether the provider caches prefixes; default: what it says.")
+    prefill: bool | None = option(None, "Whether a request may end with an assistant's message.")
+    annotations: bool | Collection[Identified | str] = option(
+        False, "True includes the annotations on the path's nodes, a list those of these nodes."
+    )
+    text: str | None = option(
+        None, "Input that is not a node yet; in a buffer it replaces the working buffer."
+    )
+    context: Collection[Identified | str] = option((), "Further nodes that the answer draws on.")
+    instructions: Collection[Identified | str] = option((), "Further nodes that are instructions.")
+    tool_outputs: "Sequence[ToolOutput]" = option((), "Outputs of tools for this turn: `grove.tools.run(…)`.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerOptions(ContextOptions):
+    """How a request in layers is assembled: the options of a context, and those of layers."""
+
+    items: "Sequence[Item | ContextItem]" = option(
+        (), "Items of input that is not a node yet: `grove.vaults.items(…)`."
+    )
+    tool_descriptions: str = option("", "Descriptions of the tools that the model may call.")
+    memory_block: str = option("", "A loom-aware agent's memory, which is not cached.")
+    loom_context: str = option("", "A loom-aware agent's view of the tree.")
+    addendum: str | None = option(None, "Text added to the system prompt.")
+    library: "Placement | str | None" = option(
+        None, "Where items are placed: system or inline.", setting="library"
+    )
+    changed: "Changed | str | None" = option(
+        None, "What happens to changed items: refresh or append.", setting="changed"
+    )
+    strip: int | None = option(
+        None, "How many turns stay in full, after summaries of the earlier ones.", setting="stripTurns"
+    )
+    summary: str | None = option(None, "Replaces the turns before the strip; default: the nodes' summaries.")
+    fresh: bool = option(True, "False shows notes and documents as they were when they were attached.")
+
+    @classmethod
+    def of(cls, options: ContextOptions) -> "LayerOptions":
+        """The same options, with the defaults of layers."""
+        if isinstance(options, cls):
+            return options
+        return cls(**{each.name: getattr(options, each.name) for each in fields(options)})
+
+
+def ids_of(nodes: Iterable[Identified | str]) -> tuple[str, ...]:
+    """Nodes by their ids; what already is an id or a reference stays."""
+    return tuple(node if isinstance(node, str) else node.id for node in nodes)

@@ -138,7 +138,7 @@ def tree_stats(
         raise InvalidInputError("requests in layers are made of dialogues", hint="a buffer has no turns")
     leaves = layers.leaves(value.id)
     notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
-    named = options.context.agent
+    named = options.agent
     model = None if named is None else layers.agent(named).model_ref
     with layers.opened(value.id) as opened:
         rows = _rows(opened)

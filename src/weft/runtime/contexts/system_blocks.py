@@ -153,7 +153,7 @@ def _timeless(item: ContextItem) -> ContextItem:
 
 
 def calls_for_layers(
-    opened: Opened, end: NodeRow, actor: Actor, wished: Mapping[str, JsonValue] | None = None
+    opened: Opened, end: NodeRow, actor: Actor, call: Mapping[str, JsonValue] | None = None
 ) -> bool:
     """Whether a request from a node has anything that only layers lay out.
 
@@ -163,7 +163,7 @@ def calls_for_layers(
     there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
     if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
         return True
-    levels = (json.loads(there[0]), json.loads(there[1]), wished or {})
+    levels = (json.loads(there[0]), json.loads(there[1]), call or {})
     settings = resolve_layer_settings(*levels)
     if settings.strip_turns is not None:
         return True

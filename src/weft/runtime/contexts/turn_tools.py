@@ -17,7 +17,8 @@ from weft.runtime.search.filters import Search
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
-from weft.tree.content import JsonValue, plain_text
+from weft.tree.content import plain_text
+from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 
@@ -142,7 +143,7 @@ class _Web:
     provider: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
-        from weft.runtime.coordination.model_loop import model_loop  # noqa: PLC0415 - begins a thread
+        from weft.runtime.coordination.background import model_loop  # noqa: PLC0415 - begins a thread
 
         asked = self.provider.search(query, limit=limit, period=period)
         return [WebPage(*page) for page in model_loop().submit(asked).result()]

@@ -7,6 +7,7 @@ import orjson
 from sqlalchemy import select
 
 from weft.context.layers.settings import resolve_layer_settings
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.contexts.system_blocks import memory_name
 from weft.runtime.operations.documents import CreateDocument, WriteInDocument
@@ -47,7 +48,7 @@ class Remember:
 
     def _begin(self, scope: Scope) -> Document:
         if agent_value(scope.agent).type is not AgentType.HUMAN:
-            raise NotFoundError("there is no user memory", hint="a person begins it: weft remember TEXT")
+            raise NotFoundError("there is no user memory", hint=Hint(HintKind.REMEMBER))
         require_permission(scope.transaction, scope.actor, Prefer.permission, Prefer.verb)
         require_access(scope.transaction, scope.actor, Prefer.access)
         document = CreateDocument(title=_TITLE, content=f"{self.text.strip()}\n").apply(scope)

@@ -1,12 +1,15 @@
 """Background threads of an open grove, and the generations it has to stop before it is closed."""
 
+import asyncio
 import contextlib
+import functools
+import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from concurrent.futures import CancelledError
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from weft.errors import WeftError
 from weft.log import Log
@@ -160,3 +163,53 @@ def stop_runs(store: Store) -> None:
     for run in runs:
         with contextlib.suppress(WeftError, TimeoutError, CancelledError):
             run.wait(_RUN_PATIENCE)
+
+
+T = TypeVar("T")
+_WRITERS = 16
+"""Threads that write answers: enough of them to commit in groups."""
+_WAITERS = 64
+"""Threads in which calls with an idempotency key wait for one another."""
+
+
+class ModelLoop:
+    """The event loop in which this process calls models, and threads for the store's work."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="weft-writer")
+        self._waiters = ThreadPoolExecutor(_WAITERS, thread_name_prefix="weft-once")
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._thread = threading.Thread(target=self._run, name="weft-models", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run short blocking work."""
+        return await self.loop.run_in_executor(self._writers, work)
+
+    async def in_waiting_thread(self, work: Callable[[], T]) -> T:
+        """Run blocking work that may wait for another call."""
+        return await self.loop.run_in_executor(self._waiters, work)
+
+    def slots(self, provider: str, limit: int) -> asyncio.Semaphore:
+        """Limits how many calls of one provider run at once in this process."""
+        return self._slots.setdefault(provider, asyncio.Semaphore(limit))
+
+
+@functools.cache
+def _loop_of(process: int) -> ModelLoop:
+    del process
+    return ModelLoop()
+
+
+def model_loop() -> ModelLoop:
+    """The loop of this process, made on first use."""
+    with _guard:
+        return _loop_of(os.getpid())

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from weft.errors import WeftError
+from weft.ids import Entropy, new_ulid
 from weft.log import Log
 
 _log = Log("weft.heartbeat")
@@ -89,6 +90,11 @@ def beating(
 def this_process() -> str:
     """A name that no other living process has: machine, boot, namespace, number."""
     return f"{_machine()}#{os.getpid()}"
+
+
+def new_holder(now: int, entropy: Entropy) -> str:
+    """A name for one holder in this process, such as a claim or a job."""
+    return f"{socket.gethostname()}:{os.getpid()}:{new_ulid(now, entropy)}"
 
 
 def is_dead_process(holder: str) -> bool:

@@ -1,34 +1,33 @@
-"""The same call twice does the work once: the second gets the first one's answer.
+"""Idempotency keys: a repeated call does the work once and returns the first result.
 
-A key is claimed before the work begins. Whoever comes with the same key meanwhile
-waits for the outcome; whoever comes later, within 24 hours, is given it. What is kept
-is JSON that names things by their ids: no texts, which a deletion could not reach.
+A key is claimed before the work begins. A second call with the same key waits for the result,
+or gets it at once if it comes within 24 hours. Results are stored as JSON with ids, without
+texts, which a deletion could not reach.
 """
 
 import contextlib
 import hashlib
-import os
-import socket
 import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import cast
 
 import orjson
 import rfc8785
 
 from weft import errors
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, ProviderError, Trouble, WeftError
-from weft.ids import new_ulid
 from weft.redaction import redact
-from weft.runtime.coordination.heartbeat import beating
+from weft.runtime.coordination.heartbeat import beating, new_holder
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.store.base import Store
 from weft.store.leases import ClaimRow, ClaimState, claim, claim_row, hold_claim, settle_claim, sweep_claims
-from weft.store.transaction import Transaction
-from weft.tree.content import JsonObject, JsonValue, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject, JsonValue
 
 _SECOND = 1_000_000
 _KEPT = 24 * 3_600 * _SECOND
@@ -36,11 +35,11 @@ _KEY_LIMIT = 255
 _FIRST_LOOK, _LAST_LOOK = 0.005, 0.25
 _SWEEP_EVERY = 600.0
 _ALWAYS = frozenset({"INVALID_SYNTAX", "INVALID_INPUT", "LIMIT_EXCEEDED", "CONTEXT_LIMIT", "CROSS_TREE"})
-"""Errors that follow from what was asked: asked again, the answer is the same. Any other may pass."""
+"""Errors that the same request always gets. Any other may be gone at the next try."""
 _CLASSES: Mapping[str, type[WeftError]] = {
     value.code: value
     for value in vars(errors).values()
-    # Those that have a code of their own: others are kinds of them, and are told as what they are kinds of.
+    # Classes with a code of their own; a subclass without one is restored as its base.
     if isinstance(value, type) and issubclass(value, WeftError) and "code" in vars(value)
 }
 
@@ -53,22 +52,22 @@ class KeyedState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedResult:
-    """What came of a call."""
+    """The result of a call."""
 
     state: KeyedState
     result: JsonValue
     is_repeated: bool
-    """Whether it is the answer to an earlier call."""
+    """True if it is the result of an earlier call."""
     since: int = field(default=0, repr=False)
-    """When that one claimed the key; whatever it made is younger."""
+    """When the first call claimed the key: all that it created is younger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Calls that are made once, for whoever acts.
+    """Calls that are made once, for one actor.
 
-    `hold` is how long a claim stands without a sign of life; `patience` how long a
-    second caller waits for the first one, both in seconds.
+    `hold` is how long a claim lasts without a heartbeat; `patience` how long a second call waits
+    for the first, both in seconds.
     """
 
     executor: Executor
@@ -76,7 +75,7 @@ class Idempotency:
     hold: float = 30.0
     patience: float = 60.0
     given_up: Callable[[], bool] = lambda: False
-    """Asked while waiting for another call: True ends the wait."""
+    """Polled while waiting for another call: True ends the wait."""
     on_lost: Callable[[], None] = lambda: None
     """Called when the claim is lost while the work goes on: stop it, another call may do it now."""
 
@@ -100,7 +99,7 @@ class Idempotency:
                 "an idempotency key cannot be empty", hint="leave it away, or draw a ULID"
             )
         now = self.executor.clock()
-        # Who is let in stands for its agent; in a grove of one's own there is nobody but the owner.
+        # A grove without users has only its owner.
         users = [str(link.user) for link in self.actor.chain() if link.user is not None]
         return ClaimRow(
             scope=f"{users[-1] if users else '-'}:{operation}",
@@ -108,18 +107,16 @@ class Idempotency:
             body=hashlib.sha256(rfc8785.dumps(dict(body))).digest(),  # pyright: ignore[reportArgumentType] - JSON
             state=ClaimState.CLAIMED,
             result=None,
-            holder=f"{socket.gethostname()}:{os.getpid()}:{new_ulid(now, self.executor.entropy)}",
+            holder=new_holder(now, self.executor.entropy),
             created_at=now,
             expires_at=now + _KEPT,
             held_until=now + round(self.hold * _SECOND),
         )
 
     def _claim(self, wanted: ClaimRow) -> tuple[bool, ClaimRow]:
-        def work(transaction: Transaction) -> ClaimRow:
-            return claim(transaction, wanted, self.executor.clock())
-
-        found = self.executor.store.write(work)
-        return found.holder == wanted.holder, found
+        """The claim on the key, and whether it is this call's own."""
+        row = self.executor.store.write(lambda transaction: claim(transaction, wanted, self.executor.clock()))
+        return row.holder == wanted.holder, row
 
     def _do(self, mine: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
         try:
@@ -133,7 +130,7 @@ class Idempotency:
             )
             raise
         except BaseException:
-            # The error that ends the work is the one to tell, whatever becomes of the claim.
+            # The caller gets this error, even if the claim cannot be released.
             with contextlib.suppress(WeftError):
                 self._settle(mine, ClaimState.RELEASED, None)
             raise
@@ -149,7 +146,7 @@ class Idempotency:
         self.executor.store.write(lambda transaction: settle_claim(transaction, mine, state, kept))
 
     def _wait(self, found: ClaimRow, wanted: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
-        """For the outcome of whoever has the claim; also if that is an error that may pass."""
+        """Wait for the result of the call that has the claim, or for its error."""
         first = found
         end = time.monotonic() + self.patience
         pause = _FIRST_LOOK
@@ -181,7 +178,7 @@ class Idempotency:
             found = seen
 
     def _sweep(self) -> None:
-        """Now and then, whoever comes by."""
+        """Delete old claims, now and then."""
         store = self.executor.store
         if time.monotonic() - _swept.get(store, float("-inf")) >= _SWEEP_EVERY:
             _swept[store] = time.monotonic()
@@ -189,17 +186,23 @@ class Idempotency:
 
 
 def error_to_wire(error: WeftError) -> JsonObject:
-    """An error as whoever asks again is told it."""
-    told: JsonObject = {"code": error.code, "message": redact(error.message), "hint": error.hint}
-    return {**told, "trouble": error.trouble.value} if isinstance(error, ProviderError) else told
+    """An error as it is stored for repeated calls."""
+    hint = error.hint
+    wire: JsonObject = {"code": error.code, "message": redact(error.message), "hint": hint}
+    if isinstance(hint, Hint):
+        wire = {**wire, "hintKind": hint.kind.name, "hintValues": dict(hint.values)}
+    return {**wire, "trouble": error.trouble.value} if isinstance(error, ProviderError) else wire
 
 
-def error_from_wire(kept: JsonObject) -> WeftError:
-    message, hint = str(kept["message"]), kept.get("hint")
-    said = None if hint is None else str(hint)
-    if "trouble" in kept:
-        return ProviderError(Trouble(str(kept["trouble"])), message, hint=said)
-    return _CLASSES[str(kept["code"])](message, hint=said)
+def error_from_wire(stored: JsonObject) -> WeftError:
+    message, text = str(stored["message"]), stored.get("hint")
+    hint = None if text is None else str(text)
+    if "hintKind" in stored:
+        values = cast("dict[str, str]", stored["hintValues"])
+        hint = Hint(HintKind[str(stored["hintKind"])], **values)
+    if "trouble" in stored:
+        return ProviderError(Trouble(str(stored["trouble"])), message, hint=hint)
+    return _CLASSES[str(stored["code"])](message, hint=hint)
 
 
 _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()
@@ -208,17 +211,9 @@ _swept: "weakref.WeakKeyDictionary[Store, float]" = weakref.WeakKeyDictionary()
 def _answer(row: ClaimRow) -> KeyedResult:
     kept: dict[str, JsonValue] = {} if row.result is None else orjson.loads(row.result)
     match row.state:
-        case ClaimState.DONE:
-            return KeyedResult(
-                state=KeyedState.DONE, result=kept.get("value"), is_repeated=True, since=row.created_at
-            )
-        case ClaimState.INTERRUPTED:
-            return KeyedResult(
-                state=KeyedState.INTERRUPTED,
-                result=kept.get("value"),
-                is_repeated=True,
-                since=row.created_at,
-            )
+        case ClaimState.DONE | ClaimState.INTERRUPTED:
+            state = KeyedState[row.state.name]
+            return KeyedResult(state=state, result=kept.get("value"), is_repeated=True, since=row.created_at)
         case ClaimState.REFUSED | ClaimState.RELEASED if kept:
             raise error_from_wire(kept)
         case _:

@@ -1,8 +1,6 @@
-"""Running jobs: taken one by one, retried with growing pauses, given up with the error kept."""
+"""Jobs: run one by one, retried with growing pauses, and failed with the error stored."""
 
 import json
-import os
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +9,11 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, WeftError
-from weft.ids import new_ulid
 from weft.log import Log
 from weft.redaction import redact
-from weft.runtime.coordination.heartbeat import Heartbeat, beating
+from weft.runtime.coordination.heartbeat import Heartbeat, beating, new_holder
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
@@ -36,7 +34,7 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
+from weft.tree.json import JsonObject
 from weft.tree.json_names import from_microseconds
 
 _SECOND = 1_000_000
@@ -52,7 +50,7 @@ class JobStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Something that is to be done, or could not be."""
+    """A job that is waiting, running or failed."""
 
     id: int
     kind: str
@@ -67,7 +65,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningJob:
-    """What a job's function is given."""
+    """The argument of a job's function."""
 
     id: int
     kind: str
@@ -81,16 +79,16 @@ class RunningJob:
 
     @property
     def should_stop(self) -> bool:
-        """Somebody else took it over, or the process is about to end: stop where it does no harm."""
+        """True if another process took the job over, or this one is about to end: stop at a safe point."""
         return self.heartbeat.is_lost or self.stopping.is_set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind:
-    """How one kind of job is done, and how patiently.
+    """How one kind of job is run, and how often it is tried.
 
-    A job may be run more than once (a process may die right after the work and before it
-    is told), so `run` must leave the same behind however often it is called.
+    A job may run more than once (a process may die after the work and before the job is marked as
+    done), so `run` must be idempotent.
     """
 
     run: Callable[[RunningJob], None]
@@ -108,7 +106,7 @@ class JobKind:
 
 @dataclass(frozen=True, slots=True)
 class JobBoard:
-    """The grove's jobs, to look at and to help along."""
+    """The grove's jobs: list, retry, cancel."""
 
     executor: Executor
     actor: Actor
@@ -123,35 +121,31 @@ class JobBoard:
             return _job_values(session, list_jobs(session, states=states, kind=kind, limit=limit))
 
     def retry(self, job: int) -> Job:
-        """Try it again now, with all its attempts before it."""
+        """Run it again now, with its attempts counted from 0."""
 
         def work(transaction: Transaction) -> Job:
             self._check(transaction, MemberRole.OWNER)
             found = retry_job(transaction, job, self.executor.clock())
             row = job_row(transaction, job)
             if not found or row is None:
-                raise NotFoundError(f"no job {job} that could be tried again", hint="weft jobs lists them")
+                raise NotFoundError(f"no job {job} that could be tried again", hint=Hint(HintKind.LIST_JOBS))
             return _job_values(transaction, [row])[0]
 
         return self.executor.store.write(work)
 
     def cancel(self, job: int) -> None:
-        """Take it away; what it has done stays done."""
+        """Remove it; what it has done stays done."""
 
         def work(transaction: Transaction) -> None:
             self._check(transaction, MemberRole.OWNER)
             if not cancel_job(transaction, job):
-                raise NotFoundError(f"no job {job}", hint="weft jobs lists them")
+                raise NotFoundError(f"no job {job}", hint=Hint(HintKind.LIST_JOBS))
 
         self.executor.store.write(work)
 
     def _check(self, session: Session, role: MemberRole) -> None:
-        require_permission(
-            session,
-            self.actor,
-            Permission.LOOM_AWARE if role is MemberRole.READER else Permission.LOOM_WRITE,
-            "look after jobs",
-        )
+        needed = Permission.LOOM_AWARE if role is MemberRole.READER else Permission.LOOM_WRITE
+        require_permission(session, self.actor, needed, "manage jobs")
         require_access(session, self.actor, role)
 
 
@@ -178,15 +172,15 @@ def _job_values(session: Session, rows: Sequence[JobRow]) -> list[Job]:
 
 @dataclass(slots=True)
 class JobRunner:
-    """Does the jobs of the kinds it knows; any number of these, in any number of processes."""
+    """Runs jobs of the kinds it knows; there may be any number of runners, in any number of processes."""
 
     executor: Executor
     kinds: Mapping[str, JobKind]
     stopping: threading.Event = field(default_factory=threading.Event)
-    """Set: take no more jobs, and let the one under way know."""
+    """Set to take no more jobs and to stop the running one."""
 
     def run_pending(self, limit: int | None = None) -> int:
-        """Do what is due now, at most `limit` jobs; return how many were tried."""
+        """Run what is due now, at most `limit` jobs; return how many were tried."""
         done = 0
         while (limit is None or done < limit) and not self.stopping.is_set():
             job = self._claim()
@@ -197,28 +191,18 @@ class JobRunner:
         return done
 
     def _claim(self) -> JobRow | None:
-        # Looked for without a lock: while there is nothing to do, nobody who writes is kept waiting.
+        # Without a lock: while nothing is due, no writer waits.
         with self.executor.store.read() as session:
             due = next_due(session, sorted(self.kinds))
         if due is None or due > self.executor.clock():
             return None
-        return self._take()
-
-    def _take(self) -> JobRow | None:
-        holder = (
-            f"{socket.gethostname()}:{os.getpid()}:{new_ulid(self.executor.clock(), self.executor.entropy)}"
-        )
+        holder = new_holder(self.executor.clock(), self.executor.entropy)
         longest = max((kind.hold for kind in self.kinds.values()), default=0.0)
 
         def work(transaction: Transaction) -> JobRow | None:
             now = self.executor.clock()
-            row = claim_job(
-                transaction,
-                sorted(self.kinds),
-                holder,
-                now=now,
-                held_until=now + round(longest * _SECOND),
-            )
+            until = now + round(longest * _SECOND)
+            row = claim_job(transaction, sorted(self.kinds), holder, now=now, held_until=until)
             if row is not None:
                 hold_job(transaction, row, now + round(self.kinds[row.kind].hold * _SECOND))
             return row
@@ -232,7 +216,18 @@ class JobRunner:
             return
         try:
             with beating(lambda: self._hold(job, kind), hold=kind.hold) as heartbeat:
-                kind.run(self._running(job, heartbeat))
+                kind.run(
+                    RunningJob(
+                        id=job.key,
+                        kind=job.kind,
+                        tree=job.tree,
+                        target=job.target,
+                        payload=json.loads(job.payload),
+                        attempt=job.attempts,
+                        heartbeat=heartbeat,
+                        stopping=self.stopping,
+                    )
+                )
         except Exception as error:  # noqa: BLE001 - whatever a job raises is its own failure, not the runner's
             if not isinstance(error, WeftError):
                 _log.failure("job failed", error, kind=job.kind, job=job.key, attempt=job.attempts)
@@ -248,24 +243,12 @@ class JobRunner:
         else:
             self.executor.store.write(lambda transaction: finish_job(transaction, job))
 
-    def _running(self, job: JobRow, heartbeat: Heartbeat) -> RunningJob:
-        return RunningJob(
-            id=job.key,
-            kind=job.kind,
-            tree=job.tree,
-            target=job.target,
-            payload=json.loads(job.payload),
-            attempt=job.attempts,
-            heartbeat=heartbeat,
-            stopping=self.stopping,
-        )
-
     def _hold(self, job: JobRow, kind: JobKind) -> bool:
         until = self.executor.clock() + round(kind.hold * _SECOND)
         return self.executor.store.write(lambda transaction: hold_job(transaction, job, until))
 
     def _give_up(self, job: JobRow, kind: JobKind, error: str) -> None:
-        """Until the next try, or for good."""
+        """Store the error, and the time of the next try if there is one."""
         chance = int.from_bytes(self.executor.entropy(4), "big") / 2**32
         pause = round(kind.pause_after(job.attempts, chance) * _SECOND)
         again = self.executor.clock() + pause if job.attempts < kind.max_attempts else None

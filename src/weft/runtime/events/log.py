@@ -22,8 +22,8 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind
+from weft.tree.json import JsonObject
 from weft.tree.json_names import from_microseconds
 
 NOW = "now"

@@ -7,7 +7,6 @@ reader delays no other and loses nothing.
 
 import asyncio
 import contextlib
-import logging
 import threading
 import time
 import weakref
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from weft.errors import StorageError, UnavailableError
+from weft.log import Log
 from weft.runtime.events.log import (
     Event,
     EventFilter,
@@ -32,7 +32,7 @@ from weft.store.events import EventPosition, EventRow, head_of, read_events
 from weft.store.transaction import GROVE
 from weft.tree.event_kinds import EventKind
 
-_log = logging.getLogger("weft.events")
+_log = Log("weft.events")
 _RING = 4_096
 _BATCH = 1_000
 _SHORTEST, _LONGEST = 0.01, 0.5
@@ -116,9 +116,8 @@ class EventPoller:
                     return
             try:
                 has_read = self._poll()
-            except Exception:  # noqa: BLE001 - a worker survives any error
-                # All subscriptions depend on this thread: it logs any error and polls again.
-                _log.exception("polling for events failed")
+            except Exception as error:  # noqa: BLE001 - all subscriptions depend on this thread
+                _log.failure("polling for events failed", error)
                 has_read = False
             pause = _SHORTEST if has_read or woken else min(pause * 1.5, _LONGEST)
             if has_read:

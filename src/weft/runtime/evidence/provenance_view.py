@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
+from weft.context.manifest import Manifest
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError
 from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
@@ -134,9 +136,10 @@ class ProvenanceHandle:
         return self._evidence.request(self.value.tree_id, self.value.node_id)
 
     @property
-    def manifest(self) -> bytes | None:
-        """The manifest of the request."""
-        return self._evidence.manifest(self.value.tree_id, self.value.node_id)
+    def manifest(self) -> Manifest | None:
+        """What the model saw and what it did not, as recorded; None for what no model wrote."""
+        stored = self._evidence.manifest(self.value.tree_id, self.value.node_id)
+        return None if stored is None else Manifest.from_stored(orjson.loads(stored))
 
     def save_bundle(self, path: str | Path, progress: Progress | None = None) -> int:
         """Write everything needed to check the node elsewhere to one file."""
@@ -200,7 +203,7 @@ class Evidence:
         content = load_content(row.kind, mine.texts[row.key])
         facts = facts_of(Findings(), row, mine, around, content)
         if facts is None:
-            raise StorageError(f"[{row.local_id}] is damaged", hint="weft verify says where")
+            raise StorageError(f"[{row.local_id}] is damaged", hint=Hint(HintKind.VERIFY))
         attempt = _attempt(session, tree, row)
         return Provenance(
             node_id=row.ulid,
@@ -236,7 +239,7 @@ class Evidence:
             return None if attempt is None else b"".join(request_segments(session, key, attempt.key))
 
     def manifest(self, tree: str, node: str) -> bytes | None:
-        """The manifest of the request."""
+        """The manifest of the request, in its stored form."""
         with self.store.read() as session:
             key = self._open(session, tree)
             attempt = _attempt(session, key, find_node(session, key, node))
@@ -320,7 +323,7 @@ def _lines(
             content = load_content(row.kind, mine.texts[row.key])
             facts = facts_of(Findings(), row, mine, around, content)
             if facts is None:
-                raise StorageError(f"[{row.local_id}] is damaged", hint="weft verify says where")
+                raise StorageError(f"[{row.local_id}] is damaged", hint=Hint(HintKind.VERIFY))
             choice = mine.choices.get(row.key)
             response = None if choice is None else mine.responses.get(choice.response)
             bodies.update(bytes.fromhex(sha256) for _, sha256 in facts.attachments)

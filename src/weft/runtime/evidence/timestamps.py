@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError, WeftError
 from weft.provenance.authority import TimestampToken, check_authority, load_anchors, request_token
 from weft.provenance.fingerprints import timestamp_fingerprint
@@ -122,13 +123,13 @@ class RequestTimestamp(Editing, verb="timestamp"):
         if not known:
             raise InvalidInputError(
                 "no timestamp authority is set: nothing leaves the machine unasked",
-                hint="choose one: weft authority add URL --trust CERTIFICATES.pem",
+                hint=Hint(HintKind.ADD_AUTHORITY),
             )
         for url in self.authorities:
             if url not in known:
                 raise NotFoundError(
                     f"{url[:200]!r} is not one of the grove's authorities",
-                    hint="weft authority shows them, weft authority add adds one",
+                    hint=Hint(HintKind.LIST_AUTHORITIES),
                 )
         return list(dict.fromkeys(self.authorities)) or known
 

@@ -11,6 +11,7 @@ import orjson
 from weft.commands.scanner import scan
 from weft.context.agent_view.node_headings import strip_headings
 from weft.context.tokens import DEFAULT
+from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, WeftError
 from weft.providers.base import Request
 from weft.providers.events import (
@@ -114,7 +115,7 @@ class CallProgress:
             raise ProviderError(
                 Trouble.UNKNOWN,
                 f"the answer is longer than {CONTENT_LIMIT:,} characters",
-                hint="what came is kept as interrupted; set max_tokens",
+                hint=Hint(HintKind.SHORTER_ANSWER),
             )
 
     @property

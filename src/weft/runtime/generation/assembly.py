@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from weft.context.assemble import Profile as ContextProfile
 from weft.providers.base import NO_CACHE, CacheSettings, ModelProfile, Parameters, Request
 from weft.runtime.contexts.agent_context import InRun, lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, ContextOptions, Contexts, require_no_tools
+from weft.runtime.contexts.assembler import NO_TURNS, Contexts, require_no_tools
 from weft.runtime.contexts.layers import Layers
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.options import ContextOptions, LayerOptions
 from weft.runtime.contexts.prepared_request import Prepared, keeping, prepare, record
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.executor import Caller, Executor, Operation
@@ -23,6 +22,9 @@ from weft.tree.content import blob_refs
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+
+_OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
+"""Settings of an agent that Weft reads and no provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class AssemblyInput:
     model: str
     """The provider's own name of it."""
     profile: ModelProfile
-    wishes: GenerationOptions
+    options: GenerationOptions
     text: str | None = ""
     """What is not a node yet; None: what is typed at the end of a document, if that is where this is."""
 
@@ -68,21 +70,24 @@ RequestAssembler: TypeAlias = Callable[[AssemblyInput], AssembledRequest]
 
 def options_of(ask: AssemblyInput) -> ContextOptions:
     """How the engine is to see the place: with the model's own window, unless the agent or the call says."""
-    wishes, profile = ask.wishes, ask.profile
+    options, profile = ask.options, ask.profile
     custom = ask.agent.configuration.custom.get("contextWindow")
-    window = wishes.window if wishes.window is not None else (None if custom is not None else profile.window)
+    window = (
+        options.window if options.window is not None else (None if custom is not None else profile.window)
+    )
     return ContextOptions(
-        limit=wishes.limit,
+        limit=options.limit,
         window=window,
-        max_tokens=wishes.max_tokens,
+        max_tokens=options.max_tokens,
         agent=ask.agent.id,
-        preferences=wishes.preferences,
-        estimator=wishes.estimator,
-        profile=ContextProfile(prefix_cache=profile.prefix_cache, prefill=profile.prefill),
+        preferences=options.preferences,
+        estimator=options.estimator,
+        prefix_cache=profile.prefix_cache or None,
+        prefill=profile.prefill,
         text=ask.text,
-        context=wishes.context,
-        instructions=wishes.instructions,
-        tool_outputs=wishes.tool_outputs,
+        context=options.context,
+        instructions=options.instructions,
+        tool_outputs=options.tool_outputs,
     )
 
 
@@ -165,6 +170,21 @@ def with_choices(request: Request, n: int) -> Request:
     return replace(request, parameters=replace(request.parameters, n=n))
 
 
+def parameters_for(agent: Agent, options: GenerationOptions) -> Parameters:
+    """The parameters of one call: the options', else the agent's. `with_choices` sets n."""
+    settings = agent.configuration
+    return Parameters(
+        temperature=settings.temperature if options.temperature is None else options.temperature,
+        top_p=options.top_p,
+        max_tokens=settings.max_tokens if options.max_tokens is None else options.max_tokens,
+        stop=settings.stop_sequences if options.stop is None else tuple(options.stop),
+        seed=options.seed,
+        logprobs=options.logprobs,
+        timeout=options.timeout,
+        custom={name: value for name, value in settings.custom.items() if name not in _OURS},
+    )
+
+
 def parameters_to_wire(parameters: Parameters) -> JsonObject:
     """What a request says beside its words, as it is kept to make the same request again."""
     return {
@@ -195,8 +215,8 @@ def parameters_from_wire(told: Mapping[str, Any]) -> Parameters:
 def assemble_in_layers(ask: AssemblyInput) -> AssembledRequest:
     """The same place, laid out from what changes least to what changes most."""
     layers = Layers.of(Caller(ask.executor, ask.contexts.actor))
-    options = LayerOptions(context=options_of(ask), subject=True, way=ask.profile.cache.value)
-    prepared = layers.prepare(ask.tree, ask.node, options)
+    options = LayerOptions.of(options_of(ask))
+    prepared = layers.prepare(ask.tree, ask.node, options, is_subject=True, way=ask.profile.cache.value)
     return assembled_from(ask, prepared)
 
 
@@ -228,7 +248,7 @@ def assemble_loom_aware(ask: AssemblyInput) -> AssembledRequest:
 
 def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
     """The last words are always a user's, so there are none of the answer to begin with."""
-    contexts, options = ask.contexts, replace(options_of(ask), run=run)
+    contexts, options = ask.contexts, options_of(ask)
     with contexts.opened(ask.tree) as opened:
         gathered = contexts.gathered(opened, ask.node, options)
     if gathered.layered.context.dialogue:
@@ -247,12 +267,10 @@ def assemble_in_run(ask: AssemblyInput, run: InRun | None) -> AssembledRequest:
 
 
 def choose_assembler(ask: AssemblyInput, *, dialogue: bool) -> RequestAssembler:
-    """The assembler of the options; else layers, which are stored with their turn.
+    """Layers, which are stored with their turn.
 
     A loom-aware agent also sees the tree around it; a document has no turns.
     """
-    if ask.wishes.assembly is not None:
-        return ask.wishes.assembly
     if ask.agent.loom_aware:
         return assemble_loom_aware
     if not dialogue:

@@ -27,8 +27,9 @@ from weft.store.leases import lease_at
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
-from weft.tree.content import Content, JsonValue
+from weft.tree.content import Content
 from weft.tree.edge import EdgeType, Source
+from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 
 

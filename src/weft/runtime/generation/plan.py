@@ -9,6 +9,7 @@ import orjson
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
+from weft.runtime.contexts.options import ids_of
 from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.generation.assembly import (
     AssembledRequest,
@@ -19,11 +20,12 @@ from weft.runtime.generation.assembly import (
     choose_assembler,
     neutral_hash,
     options_of,
+    parameters_for,
     parameters_to_wire,
     request_of,
     with_choices,
 )
-from weft.runtime.generation.options import GenerationOptions, parameters_for
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.spending import (
     Spender,
     caps_for,
@@ -34,7 +36,7 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import CallPlan, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import StartPoint, StartPointReader, choose_agents
+from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPointReader, choose_agents
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Executor, Operation
@@ -161,24 +163,27 @@ class _Preparing:
     executor: Executor
     actor: Actor
     registry: ProviderRegistry
-    wishes: GenerationOptions
+    options: GenerationOptions
+    place: StartPlace
     text: str | None = ""
 
     def agents(self) -> list[tuple[Agent, int, Provider, str]]:
         """Who is asked, with the provider of each and its own name for the model."""
         return [
             (self._seen(agent), key, *self.registry.model(ModelName.parse(agent.model_ref or "")))
-            for agent, key in choose_agents(self.executor, self.actor, self.registry, self.wishes.agents)
+            for agent, key in choose_agents(
+                self.executor, self.actor, self.registry, self.options.agent_names
+            )
         ]
 
     def _seen(self, agent: Agent) -> Agent:
-        return replace(agent, permissions=frozenset()) if self.wishes.as_subjects else agent
+        return replace(agent, permissions=frozenset()) if self.place.as_subjects else agent
 
     def ask_all(self, here: StartPoint, agents: list[tuple[Agent, int, Provider, str]]) -> list[_Asked]:
         return [self._ask(here, *each) for each in agents]
 
     def _ask(self, here: StartPoint, agent: Agent, key: int, provider: Provider, model: str) -> _Asked:
-        wishes, store = self.wishes, self.executor.store
+        options, store = self.options, self.executor.store
         profile = provider.profile(model)
         ask = AssemblyInput(
             executor=self.executor,
@@ -188,12 +193,12 @@ class _Preparing:
             agent=agent,
             model=model,
             profile=profile,
-            wishes=wishes,
+            options=options,
             text=self.text,
         )
-        assembly = choose_assembler(ask, dialogue=here.dialogue)
+        assembly = options.assembly or choose_assembler(ask, dialogue=here.dialogue)
         assembled = assembly(ask)
-        request = request_of(ask, assembled, _within(parameters_for(agent, wishes), profile), store.blobs)
+        request = request_of(ask, assembled, _within(parameters_for(agent, options), profile), store.blobs)
         return _Asked(
             agent=agent,
             key=key,
@@ -202,7 +207,7 @@ class _Preparing:
             request=request,
             assembled=assembled,
             generation=_generation(ask, assembly, request),
-            choices=tuple(_shares(wishes.n, profile.choices)),
+            choices=tuple(_shares(options.n, profile.choices)),
         )
 
     def check_caps(self, here: StartPoint, agents: list[tuple[Agent, int, Provider, str]]) -> None:
@@ -219,17 +224,17 @@ class _Preparing:
             caps = caps_of(load_settings(session))
             for agent, key, profile in paid:
                 spender = _spender(here, agent, key)
-                if self.wishes.unattended:
+                if self.options.unattended:
                     held = caps_for(caps, spender)
                     require_held(held, profile, who=repr(agent.name), model=agent.model_ref or "")
                 require_room(session, spender, now=now, more=0, mine=0)
 
     def check_price(self, asked: list[_Asked]) -> None:
         """The caps are looked at again by the transaction that begins the calls."""
-        most = self.wishes.max_price
+        most = self.options.highest_price
         if most is None:
             return
-        price = _preflight(asked, self.wishes.n).dollars
+        price = _preflight(asked, self.options.n).dollars
         if price is None or price > most:
             told = "nobody knows what this costs" if price is None else f"this may cost ${price:.4f}"
             raise LimitExceededError(
@@ -241,13 +246,13 @@ def preflight(
     executor: Executor,
     actor: Actor,
     registry: ProviderRegistry,
-    place: tuple[str, str | None],
-    wishes: GenerationOptions,
+    place: StartPlace,
+    options: GenerationOptions,
 ) -> Preflight:
     """What it would mean; nothing is written (but the embedded model's agent, if there is none at all)."""
-    here = StartPointReader(executor.store, actor).here(*place, executor.clock())
-    preparing = _Preparing(executor, actor, registry, wishes, text=None)
-    return _preflight(preparing.ask_all(here, preparing.agents()), wishes.n)
+    here = StartPointReader(executor.store, actor).here(place.tree, place.node, executor.clock())
+    preparing = _Preparing(executor, actor, registry, options, place, text=None)
+    return _preflight(preparing.ask_all(here, preparing.agents()), options.n)
 
 
 def _preflight(asked: list[_Asked], n: int) -> Preflight:
@@ -274,13 +279,13 @@ def plan_generation(
     executor: Executor,
     actor: Actor,
     registry: ProviderRegistry,
-    place: tuple[str, str | None],
-    wishes: GenerationOptions,
+    place: StartPlace,
+    options: GenerationOptions,
 ) -> GenerationPlan:
     """Check, commit what was typed, assemble, and write down what is going to be asked."""
     places = StartPointReader(executor.store, actor)
-    here = places.here(*place, executor.clock())
-    preparing = _Preparing(executor, actor, registry, wishes)
+    here = places.here(place.tree, place.node, executor.clock())
+    preparing = _Preparing(executor, actor, registry, options, place)
     agents = preparing.agents()
     preparing.check_caps(here, agents)
     if here.typed:
@@ -288,8 +293,8 @@ def plan_generation(
     asked = preparing.ask_all(here, agents)
     preparing.check_price(asked)
     sources = (
-        *(Source(node, SourceRole.CONTEXT) for node in wishes.context),
-        *(Source(node, SourceRole.INSTRUCTION) for node in wishes.instructions),
+        *(Source(node, SourceRole.CONTEXT) for node in ids_of(options.context)),
+        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(options.instructions)),
     )
     calls = list(_calls(asked))
     begun = executor.perform(
@@ -311,8 +316,8 @@ def plan_generation(
             ],
             holder=this_process(),
             held_for=round(HOLD_SECONDS * MICROS),
-            idempotency_key=wishes.idempotency_key,
-            chain=wishes.chain,
+            idempotency_key=options.idempotency_key,
+            chain=place.chain,
         ),
     )
     made = tuple(
@@ -408,20 +413,20 @@ def _spender(here: StartPoint, agent: Agent, key: int) -> Spender:
 
 def _generation(ask: AssemblyInput, assembly: RequestAssembler, request: Request) -> JsonObject:
     """What is needed, beside the engine's account, to assemble it again."""
-    wishes, profile = ask.wishes, ask.profile
+    options, profile = ask.options, ask.profile
     return {
         "agent": ask.agent.id,
         "parent": ask.node,
         "model": ask.agent.model_ref,
         "assembly": _LOOM_AWARE if ask.agent.loom_aware else _NAMES.get(assembly, "another"),
-        "limit": wishes.limit,
+        "limit": options.limit,
         "window": options_of(ask).window,
-        "maxTokens": wishes.max_tokens,
-        "preferences": dict(wishes.preferences),
-        "context": list(wishes.context),
-        "instructions": list(wishes.instructions),
+        "maxTokens": options.max_tokens,
+        "preferences": options.settings,
+        "context": list(ids_of(options.context)),
+        "instructions": list(ids_of(options.instructions)),
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "request": neutral_hash(request),
-        **({"tools": [each.name for each in wishes.tool_outputs]} if wishes.tool_outputs else {}),
+        **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
     }

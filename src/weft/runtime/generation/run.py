@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -21,16 +21,17 @@ from weft.providers.adapter import stream_retrying
 from weft.providers.base import ProviderRegistry
 from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
 from weft.redaction import redact
+from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
-from weft.runtime.coordination.model_loop import ModelLoop, model_loop
 from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import HOLD_SECONDS, GenerationPlan, PlannedCall, plan_generation
 from weft.runtime.generation.recovery import FirstCall, replay_call
 from weft.runtime.generation.spending import micros_of
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import (
     EventChannel,
     Failed,
@@ -68,14 +69,6 @@ _REFUSED = 400
 _log = Log("weft.generation")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartPlace:
-    """Where a generation starts: a node, or where whoever asks stands."""
-
-    tree: str
-    node: str | None
-
-
 class GenerationRun:
     """A generation under way. It goes on in the background; whoever listens reads its channel."""
 
@@ -85,7 +78,7 @@ class GenerationRun:
         actor: Actor,
         registry: ProviderRegistry,
         place: StartPlace,
-        wishes: GenerationOptions,
+        options: GenerationOptions,
         *,
         listener: TurnObserver | None = None,
     ) -> None:
@@ -95,7 +88,7 @@ class GenerationRun:
         self._actor = actor
         self._registry = registry
         self._place = place
-        self._wishes = wishes
+        self._options = options
         self._hearing: ModelLoop = model_loop()
         self._listening: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -135,7 +128,7 @@ class GenerationRun:
 
     async def _drive(self) -> None:
         try:
-            if self._wishes.idempotency_key is None:
+            if self._options.idempotency_key is None:
                 await self._work()
             else:
                 await self._hearing.in_waiting_thread(self._once)
@@ -158,21 +151,20 @@ class GenerationRun:
         )
         place = {"tree": self._place.tree, "node": self._place.node}
         outcome = calls.once(
-            "generate", self._wishes.idempotency_key, {**place, **self._wishes.body()}, self._work_here
+            "generate", self._options.idempotency_key, {**place, **self._options.body()}, self._work_here
         )
         if outcome.is_repeated:
             replay_call(self._executor, self._actor, self.channel, outcome, self._first_call())
 
     def _first_call(self) -> FirstCall:
-        return FirstCall(tree=self._place.tree, key=self._wishes.idempotency_key or "")
+        return FirstCall(tree=self._place.tree, key=self._options.idempotency_key or "")
 
     def _work_here(self) -> JsonValue:
         return self._hearing.submit(self._work()).result()
 
     async def _work(self) -> JsonValue:
-        place = (self._place.tree, self._place.node)
         prepared = await self._hearing.in_thread(
-            partial(plan_generation, self._executor, self._actor, self._registry, place, self._wishes)
+            partial(plan_generation, self._executor, self._actor, self._registry, self._place, self._options)
         )
         self.channel.put(
             Started(
@@ -304,7 +296,7 @@ class GenerationRun:
         call, begun = heard.call, prepared.begun
         slot = min((call.slots[each.choice] for each in said), default=None)
         # The first continuation is where one stands in the end, whichever call ended first.
-        moves = self._wishes.moves and slot is not None and (self._stood is None or slot < self._stood[0])
+        moves = self._place.moves and slot is not None and (self._stood is None or slot < self._stood[0])
         operation = FinishCall(
             tree=prepared.tree_id,
             attempt=call.attempt,
@@ -323,7 +315,7 @@ class GenerationRun:
             spent=_spent(heard),
             moves=moves,
             cursor=self._cursor(prepared),
-            idempotency_key=self._wishes.idempotency_key,
+            idempotency_key=self._options.idempotency_key,
             also_write=None if self._listener is None else self._listener.note,
         )
         try:

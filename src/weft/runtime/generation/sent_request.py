@@ -9,11 +9,12 @@ from typing import Any, cast
 import orjson
 
 from weft.context.manifest import RENDERER, Manifest
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
 from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
 from weft.runtime.contexts.assembler import Contexts
-from weft.runtime.coordination.model_loop import model_loop
+from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.generation.assembly import (
     AssemblyInput,
@@ -21,10 +22,11 @@ from weft.runtime.generation.assembly import (
     assemble_in_layers,
     assemble_plainly,
     neutral_hash,
+    parameters_for,
     parameters_from_wire,
     request_of,
 )
-from weft.runtime.generation.options import GenerationOptions, parameters_for
+from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.views.reader import Reader
@@ -76,7 +78,7 @@ def load_sent_request(executor: Executor, actor: Actor, tree: str, node: str) ->
     if manifest is None or body is None:
         raise NotFoundError(
             f"no request is kept for [{value.local_id}]",
-            hint="only what Weft asked of a model itself has one; weft context shows what it would ask",
+            hint=Hint(HintKind.SEE_CONTEXT),
         )
     told = cast("Mapping[str, Any]", orjson.loads(manifest))
     return SentRequest(
@@ -147,7 +149,7 @@ def _assemble(
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
-    wishes = GenerationOptions(
+    options = GenerationOptions(
         agents=(told["agent"],),
         limit=told["limit"],
         window=told["window"],
@@ -168,6 +170,6 @@ def _assemble(
         agent=agent,
         model=ModelName.parse(told["model"]).model,
         profile=profile,
-        wishes=wishes,
+        options=options,
     )
-    return request_of(ask, assembly(ask), parameters_for(agent, wishes), executor.store.blobs)
+    return request_of(ask, assembly(ask), parameters_for(agent, options), executor.store.blobs)

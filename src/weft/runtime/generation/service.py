@@ -13,17 +13,17 @@ from typing import Generic, Protocol, TypeVar
 from weft.errors import WeftError
 from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.coordination.background import register_run
-from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.generation.options import GenerationOptions, dollars_from
 from weft.runtime.generation.plan import Preflight, preflight
-from weft.runtime.generation.run import GenerationRun, StartPlace
+from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.sent_request import (
     RequestCheck,
     SentRequest,
     check_sent_request,
     load_sent_request,
 )
-from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, dollars_from, period_from
-from weft.runtime.generation.start_point import DEFAULT_AGENT, model_agent
+from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, period_from
+from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPlace, model_agent
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
@@ -109,11 +109,12 @@ class Generations(Generic[N]):
     def registry(self) -> ProviderRegistry:
         return self.caller.executor.providers or installed_providers()
 
-    def stream(self, tree: str, node: str | None, options: GenerationOptions) -> Stream[N]:
-        """Begin, and return at once; the stream tells what happens, also if it is refused."""
-        run = GenerationRun(
-            self.caller.executor, self.caller.actor, self.registry, StartPlace(tree=tree, node=node), options
-        )
+    def stream(
+        self, tree: str, node: str | None, options: GenerationOptions, place: StartPlace | None = None
+    ) -> Stream[N]:
+        """Start, and return at once; the stream reports what happens, a refusal included."""
+        place = place or StartPlace(tree=tree, node=node)
+        run = GenerationRun(self.caller.executor, self.caller.actor, self.registry, place, options)
         register_run(self.caller.store, run)
         run.start()
         return Stream(run, self.wrap)
@@ -125,7 +126,9 @@ class Generations(Generic[N]):
 
     def preflight(self, tree: str, node: str | None, options: GenerationOptions) -> Preflight:
         """Tokens, expected cached share and price, before anything is spent."""
-        return preflight(self.caller.executor, self.caller.actor, self.registry, (tree, node), options)
+        return preflight(
+            self.caller.executor, self.caller.actor, self.registry, StartPlace(tree=tree, node=node), options
+        )
 
     def sent(self, tree: str, node: str) -> SentRequest:
         """What the model saw that wrote a node."""
@@ -164,7 +167,7 @@ class Generations(Generic[N]):
         period: SpendingPeriod | str = SpendingPeriod.TOTAL,
     ) -> None:
         """Spend no more than this: `grove`, `tree:ID` or `agent:ID`, in all or in a day. None takes it away."""
-        amount = None if dollars is None else dollars_from(dollars, "a cap")
+        amount = None if dollars is None else dollars_from(dollars, "dollars")
         self.caller.perform(SetCap(whose=whose, period=period_from(period), dollars=amount))
 
     def spent(self, *, tree: int | None = None, agent: int | None = None) -> Spent:

@@ -1,17 +1,17 @@
 """Spend caps: how many dollars a grove, a tree or an agent may cost, in all or in a day."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from sqlalchemy import select
 
+from weft.argument_checks import shown
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.providers.base import ModelPrices, ModelProfile
-from weft.runtime.contexts.option_checks import shown
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
@@ -119,26 +119,12 @@ def _dearest(prices: ModelPrices) -> Decimal:
     return max(prices.input, prices.cached_read or prices.input, prices.cached_write or prices.input)
 
 
-def dollars_from(given: object, what: str) -> Decimal:
-    """An amount of money, whoever wrote it down and however."""
-    amount = None
-    if isinstance(given, int | float | str | Decimal) and not isinstance(given, bool):
-        with contextlib.suppress(InvalidOperation, ValueError):
-            amount = Decimal(str(given).strip())
-    if amount is None or not amount.is_finite() or not 0 <= amount <= _MOST_DOLLARS:
-        raise InvalidInputError(
-            f"{what} of {shown(given)} dollars makes no sense", hint="a number: 0 or more, such as 2.50"
-        )
-    # As many digits as can be reckoned with.
-    return +amount
-
-
 def require_held(caps: list[Cap], profile: ModelProfile, *, who: str, model: str) -> None:
     """In a loop that nobody watches, what costs money must be held by a cap, and a cap can hold it."""
     if not caps:
         raise LimitExceededError(
             f"{who} costs money, and nobody watches: a spend cap must be set",
-            hint="weft spend cap 5 --day, for example",
+            hint=Hint(HintKind.SET_CAP),
         )
     if profile.prices is None:
         raise LimitExceededError(
@@ -161,7 +147,7 @@ def _require_room_in(session: Session, cap: Cap, spender: Spender, *, now: int, 
         raise LimitExceededError(
             f"this may cost ${_shown(more)}, and {_told(cap, spender)} has spent ${_shown(spent)} "
             f"of ${cap.dollars:f}{' today' if cap.period is SpendingPeriod.DAY else ''}",
-            hint="set max_tokens, raise the cap (weft spend cap), or choose a cheaper model",
+            hint=Hint(HintKind.LOWER_TOKENS),
         )
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sqlalchemy import and_, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError
 from weft.providers.base import ModelName, ProviderRegistry
 from weft.runtime.operations.agents import AddAgent
@@ -23,6 +24,21 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration, Permission
 from weft.tree.json_names import iso_moment
 from weft.tree.tree import Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPlace:
+    """Where a generation starts, and what the agent that requests it adds."""
+
+    tree: str
+    node: str | None
+    """None: where the caller stands."""
+    chain: tuple[str, ...] = ()
+    """Ids of the agents that led here, one through another: none of them is asked again."""
+    moves: bool = True
+    """Whether the caller's cursor moves to the first continuation."""
+    as_subjects: bool = False
+    """Whether the agents are shown nothing of the loom, even if they are loom-aware."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +160,9 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     key = find_agent(session, reference)
     agent = agent_value(agent_row(session, key))
     if agent.type is not AgentType.MODEL:
-        raise InvalidInputError(
-            f"{agent.name!r} is a person, not a model", hint="weft agents shows who is a model"
-        )
+        raise InvalidInputError(f"{agent.name!r} is a person, not a model", hint=Hint(HintKind.LIST_AGENTS))
     if agent.archived_at is not None:
-        raise InvalidInputError(f"agent {agent.name!r} is archived", hint="restore it, or name another")
+        raise InvalidInputError(f"agent {agent.name!r} is archived", hint=Hint(HintKind.RESTORE_OR_OTHER))
     return agent, key
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, or_, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import role_fingerprint, token_fingerprint, user_fingerprint
@@ -38,7 +39,7 @@ def _find_user(session: Session, reference: str) -> Any:
     chosen = _users.c.ulid == text.upper() if is_ulid(text.upper()) else _users.c.name == text
     row = session.execute(_USERS.where(chosen)).one_or_none()
     if row is None:
-        raise NotFoundError(f"no user {text[:60]!r}", hint="weft users lists them")
+        raise NotFoundError(f"no user {text[:60]!r}", hint=Hint(HintKind.LIST_USERS))
     return row
 
 
@@ -176,7 +177,7 @@ class RevokeToken(Managing, verb="revoke-token"):
 def _find_token(scope: Scope, ulid: str) -> Any:
     row = scope.transaction.execute(_TOKENS.where(_tokens.c.ulid == ulid)).one_or_none()
     if row is None:
-        raise NotFoundError(f"no token {ulid[:40]!r}", hint="weft users tokens lists them by id")
+        raise NotFoundError(f"no token {ulid[:40]!r}", hint=Hint(HintKind.LIST_TOKENS))
     return row
 
 
@@ -214,9 +215,7 @@ def admit(executor: Executor, token: str) -> Admitted:
     with executor.store.read() as session:
         row = session.execute(statement).one_or_none()
     if row is None:
-        raise UnauthenticatedError(
-            "this token is not valid", hint="ask an owner of the grove for one: weft users token NAME"
-        )
+        raise UnauthenticatedError("this token is not valid", hint=Hint(HintKind.NEW_TOKEN))
     return Admitted(actor=Actor(row.agent, row.key), name=row.name, service=bool(row.service))
 
 

@@ -8,7 +8,8 @@ from weft.store.memory import MemoryKind, MemoryRow, add_memory, live_memory, ma
 from weft.store.rows import TreeState
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, check_text
+from weft.tree.content import check_text
+from weft.tree.json import JsonObject
 
 _MOST = 1_000
 """Pins, and stashes, of one agent in one tree."""

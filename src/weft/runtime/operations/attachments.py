@@ -2,6 +2,7 @@
 
 from sqlalchemy import and_, bindparam, case, func, literal, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import item_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -62,9 +63,9 @@ def _free_ordinal(transaction: Transaction, tree: TreeState, row: NodeRow, item:
         ).where(_attachments.c.tree == tree.key, _attachments.c.node == row.key)
     ).one()
     if found.same:
-        raise ConflictError(f"{item.id} is attached already", hint="detach it first to replace it")
+        raise ConflictError(f"{item.id} is attached already", hint=Hint(HintKind.DETACH_FIRST))
     if (found.held or 0) >= ITEM_LIMIT:
-        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint="detach one first")
+        raise LimitExceededError(f"a node takes at most {ITEM_LIMIT:,} items", hint=Hint(HintKind.DETACH_ONE))
     if found.last is None:
         return 0
     if found.last >= _LAST_ORDINAL:

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import Fingerprint, group_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -13,7 +14,8 @@ from weft.store import schema
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.tree_queries import ancestor_at_depth
-from weft.tree.content import JsonObject, can_be_kept, check_text, plain_text
+from weft.tree.content import can_be_kept, check_text, plain_text
+from weft.tree.json import JsonObject
 from weft.tree.node import counted
 from weft.tree.reference import CollapsedRange
 from weft.tree.snippet import first_sentence
@@ -60,7 +62,7 @@ class Collapse(Editing, verb="collapse"):
         ).one_or_none()
         if known is not None and (known.first, known.last) != (first.key, last.key):
             raise ConflictError(
-                f"{name!r} folds another range", hint="choose another name, or remove it first"
+                f"{name!r} folds another range", hint=Hint(HintKind.FREE_NAME, name=self.name)
             )
         ulid = scope.new_ulid() if known is None else known.ulid
         if not description:

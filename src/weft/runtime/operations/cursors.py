@@ -18,8 +18,9 @@ from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.store.tree_queries import children, leaf_below, resolve, selections_of, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue, Text, check_text
+from weft.tree.content import Text, check_text
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.text_diff import change_between
 from weft.tree.tree import Mode

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sqlalchemy import delete, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
 from weft.runtime.operations.grove_rows import (
@@ -130,7 +131,7 @@ class SaveDocument(_Writing, verb="save a document"):
         transaction = scope.transaction
         before = load_document(transaction, self.document)
         if before.archived_at is not None:
-            raise ConflictError(f"{before.title!r} is archived", hint="restore it first")
+            raise ConflictError(f"{before.title!r} is archived", hint=Hint(HintKind.RESTORE_DOCUMENT))
         require_revision(before.title, before.revision, self.revision)
         title = before.title if self.title is None else check_line(self.title, "title", limit=1_000)
         content = before.content if self.content is None else check_text(self.content)

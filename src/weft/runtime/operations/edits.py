@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.cursors import (
     commit_buffer,
@@ -18,8 +19,9 @@ from weft.runtime.operations.nodes import Rows, extra_sources, source_row
 from weft.runtime.operations.scope import Scope
 from weft.store.rows import EDGE_TYPES, ROLES, NodeRow, TreeState
 from weft.store.tree_queries import ancestor_at_depth, children, resolve, selections_of, walk_up
-from weft.tree.content import Content, JsonObject, JsonValue, Text, as_content, spoken_text
+from weft.tree.content import Content, Text, as_content, spoken_text
 from weft.tree.edge import EdgeType, Source, SourceRole
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.tree import Mode
 
@@ -42,7 +44,7 @@ class Edit(Editing, verb="edit"):
         if original.parent is None and tree.mode is Mode.DIALOGUE:
             raise InvalidInputError(
                 f"[{original.local_id}] is the root: a branch beside it would be a second root",
-                hint="say the new text under it, or plant another tree",
+                hint=Hint(HintKind.SAY_BELOW),
             )
         before = commit_buffer(scope, tree)
         sources = self._sources(scope, tree, original)
@@ -199,13 +201,13 @@ class Split(Editing, verb="split"):
             if text.find(offset, found + 1) >= 0:
                 raise InvalidInputError(
                     f"{offset[:60]!r} stands in [{original.local_id}] more than once",
-                    hint="quote more of the text, or give an offset",
+                    hint=Hint(HintKind.QUOTE_MORE),
                 )
             offset = found
         if not 0 < offset < len(text):
             raise InvalidInputError(
                 f"cannot split [{original.local_id}] at {offset}: one half would be empty",
-                hint=f"use an offset between 1 and {len(text) - 1}",
+                hint=Hint(HintKind.OFFSET, last=str(len(text) - 1)),
             )
         return offset
 
@@ -252,9 +254,10 @@ class Join(Editing, verb="join"):
             if onward in places:
                 places = {onward}
         if len(places) > 1:
-            names = ", ".join(sorted({child.local_id for child in below})[:6])
+            names = sorted({child.local_id for child in below})[:6]
             raise InvalidInputError(
-                f"several nodes follow [{original.local_id}]", hint=f"name one of {names}"
+                f"several nodes follow [{original.local_id}]",
+                hint=Hint(HintKind.NAME_ONE, names=", ".join(names), first=names[0]),
             )
         return selected_version(scope, tree, scope.transaction.node(tree.key, places.pop()))
 

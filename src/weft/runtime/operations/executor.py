@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, dataclass_transform
 
-from weft.ids import Entropy, random_bytes
+from weft.ids import Clock, Entropy, random_bytes, system_clock
 from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.permissions import Actor, require_permission
-from weft.runtime.operations.scope import Clock, Scope, system_clock
+from weft.runtime.operations.scope import Scope
 from weft.store.base import Store
 from weft.store.blobs import media_of_grove, media_of_tree
 from weft.store.lookup import find_agent

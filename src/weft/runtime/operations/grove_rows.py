@@ -1,4 +1,4 @@
-"""Rows of the grove itself (agents, users, documents, projects, vaults): unique names, archiving, fingerprints."""
+"""Rows of the grove itself (agents, documents, projects, trees …): unique names, changes, fingerprints."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,15 @@ from weft.provenance.fingerprints import (
     PROJECT,
     RevisedKind,
     agent_fingerprint,
+    tree_fingerprints,
     vault_fingerprint,
 )
-from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.node_values import TREE_ROWS, tree_value
+from weft.runtime.operations.scope import Scope, digest_of
 from weft.store import schema
+from weft.store.rows import TreeState
 from weft.tree.content import check_text
+from weft.tree.tree import Tree
 
 _agents, _users, _vaults = schema.agents, schema.users, schema.vaults
 _documents, _projects = schema.documents, schema.projects
@@ -110,3 +114,25 @@ def require_revision(name: str, revision: int, started_from: int) -> None:
             f"{name!r} is at revision {revision}, you started from {started_from}",
             hint="read it again and put your changes into the newer text",
         )
+
+
+def change_tree(scope: Scope, tree: TreeState, changes: Mapping[str, Any]) -> Tree:
+    """Write the columns of a tree that differ, and record the change."""
+    transaction, trees = scope.transaction, schema.trees
+    chosen = TREE_ROWS.where(trees.c.key == tree.key)
+    before = transaction.execute(chosen).one()
+    changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
+    if changed:
+        transaction.execute(update(trees).where(trees.c.key == tree.key).values(**changed))
+        scope.add_fingerprint(*tree_fingerprints(changed))
+        scope.record(
+            tree,
+            "describe",
+            {"fields": sorted(changed)},
+            {
+                "was": {name: getattr(before, name) for name in changed},
+                "is": {name: digest_of(value) for name, value in changed.items()},
+            },
+        )
+        transaction.flush()
+    return tree_value(transaction.execute(chosen).one())

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from sqlalchemy import bindparam, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError
 from weft.runtime.operations.cursors import move_cursor, selected_version, undo_cursor
 from weft.runtime.operations.executor import Editing
@@ -107,7 +108,7 @@ class Prune(Editing, verb="prune"):
         if row.parent is None and not _other_versions(scope, tree, row):
             raise InvalidInputError(
                 f"[{row.local_id}] is the root: pruning it would hide the whole tree",
-                hint="archive the tree instead",
+                hint=Hint(HintKind.ARCHIVE_TREE),
             )
         before = undo_cursor(scope, tree)
         number = tree.events + 1

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import PermissionDeniedError, StorageError
 from weft.store import schema
 from weft.store.rows import AgentRow, permissions_from
@@ -45,9 +46,7 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
     for link in actor.chain():
         row = agent_row(session, link.agent)
         if row.archived_at is not None:
-            raise PermissionDeniedError(
-                f"agent {row.name!r} is archived", hint="restore it, or act as another agent"
-            )
+            raise PermissionDeniedError(f"agent {row.name!r} is archived", hint=Hint(HintKind.RESTORE_AGENT))
         if permission not in permissions_from(row.permissions) or (
             link.within is not None and permission not in link.within
         ):
@@ -97,7 +96,5 @@ def agent_row(session: Session, key: int) -> AgentRow:
         return session.agent(key)
     found = session.rows(AGENT_BY_KEY, {"by_agent": key})
     if not found:
-        raise StorageError(
-            f"agent number {key} is not in the grove", hint="weft verify says what else differs"
-        )
+        raise StorageError(f"agent number {key} is not in the grove", hint=Hint(HintKind.VERIFY))
     return AgentRow._make(found[0])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, select, true, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import link_fingerprint, tag_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -70,7 +71,7 @@ def open_chain(scope: Scope, *addresses: TargetAddress) -> TreeState | None:
     for tree in inside:
         require_access(scope.transaction, scope.actor, MemberRole.READER, tree)
     if any(state.archived_at is not None for state in states):
-        raise ConflictError("the tree is archived", hint="unarchive it first")
+        raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
     if not inside:
         scope.open_grove()
         return None

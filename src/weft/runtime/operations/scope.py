@@ -5,14 +5,14 @@ acting user's role, and every change must be recorded as an event.
 """
 
 import hashlib
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError, UnavailableError
-from weft.ids import Entropy, new_ulid, normalise_reference
+from weft.ids import Clock, Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.provenance.fingerprints import Fingerprint
 from weft.runtime.operations.permissions import Actor, require_access
@@ -23,19 +23,12 @@ from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
-
-Clock = Callable[[], int]
-"""Returns the time, in microseconds since 1970."""
 
 _TOLERANCE = 5 * 60 * 1_000_000
 """How far a clock may lag behind the last write, as after an adjustment."""
-
-
-def system_clock() -> int:
-    return time.time_ns() // 1000
 
 
 def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
@@ -50,7 +43,7 @@ def next_moment(clock: Clock, last: int, *, accept_clock: bool) -> int:
     if now < last - _TOLERANCE and not accept_clock:
         raise UnavailableError(
             f"the clock says {iso_moment(now)}, but the last change here was written at {iso_moment(last)}",
-            hint="set the clock, or pass --accept-clock (accept_clock=True) if the earlier time was wrong",
+            hint=Hint(HintKind.ACCEPT_CLOCK),
         )
     return now if now < last - _TOLERANCE else last + 1
 
@@ -89,7 +82,7 @@ class Scope:
         state = self.transaction.tree_state(key)
         keys[state.ulid] = key
         if state.archived_at is not None and not archived:
-            raise ConflictError("the tree is archived", hint="unarchive it first")
+            raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
         self._set_time(state.updated_at)
         return state
 

@@ -9,14 +9,16 @@ from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import tree_fingerprints
 from weft.runtime.operations.cursors import move_cursor
 from weft.runtime.operations.executor import Destroying, Editing, announce_deletion
+from weft.runtime.operations.grove_rows import change_tree
 from weft.runtime.operations.node_values import TREE_ROWS, tree_value
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.projects import open_project
-from weft.runtime.operations.scope import Scope, digest_of, dump_json
+from weft.runtime.operations.scope import Scope, dump_json
 from weft.store import schema
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
-from weft.tree.content import Content, JsonValue, as_content, check_content, check_text, plain_text
+from weft.tree.content import Content, as_content, check_content, check_text, plain_text
+from weft.tree.json import JsonValue
 from weft.tree.tree import Mode, Tree, title_from
 
 _trees = schema.trees
@@ -32,7 +34,7 @@ def _check_title(title: str) -> str:
 
 def _check_preferences(given: Mapping[str, JsonValue] | None) -> None:
     if given:
-        from weft.runtime.operations.calibration import check_preferences  # noqa: PLC0415 - the engine
+        from weft.runtime.operations.settings import check_preferences  # noqa: PLC0415 - the engine
 
         check_preferences(given)
 
@@ -123,28 +125,6 @@ class Describe(Editing, verb="describe"):
         if self.preferences is not None:
             changes["preferences"] = dump_json(dict(self.preferences))
         return change_tree(scope, tree, changes)
-
-
-def change_tree(scope: Scope, tree: TreeState, changes: Mapping[str, Any]) -> Tree:
-    """Write columns of a tree that are not what they should be."""
-    transaction = scope.transaction
-    chosen = TREE_ROWS.where(_trees.c.key == tree.key)
-    before = transaction.execute(chosen).one()
-    changed = {name: value for name, value in changes.items() if getattr(before, name) != value}
-    if changed:
-        transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(**changed))
-        scope.add_fingerprint(*tree_fingerprints(changed))
-        scope.record(
-            tree,
-            Describe.verb,
-            {"fields": sorted(changed)},
-            {
-                "was": {name: getattr(before, name) for name in changed},
-                "is": {name: digest_of(value) for name, value in changed.items()},
-            },
-        )
-        transaction.flush()
-    return tree_value(transaction.execute(chosen).one())
 
 
 class Archive(Editing, verb="archive"):

@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
+from weft.argument_checks import refuse_unknown
 from weft.context.collapsed_groups import GroupReader
 from weft.context.filters.registry import Registry
 from weft.context.layers.settings import resolve_layer_settings
@@ -18,10 +19,10 @@ from weft.context.select import reason_to_leave_out
 from weft.context.settings import check_names, resolve_preferences
 from weft.context.time_slices import RecordSpan, TreePath, slice_of
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
-from weft.runtime.contexts.assembler import Contexts, options_from
+from weft.runtime.contexts.assembler import Contexts
 from weft.runtime.contexts.collapsed_path import TreeGroups
 from weft.runtime.contexts.layers import Layers
-from weft.runtime.contexts.options import LayerWishes, layer_options_from
+from weft.runtime.contexts.options import LayerOptions
 from weft.runtime.operations.executor import Caller
 from weft.runtime.records.group_index import StoredGroups
 from weft.runtime.records.streams import require_records
@@ -30,7 +31,7 @@ from weft.store.base import Snapshot
 from weft.store.lookup import find_tree
 from weft.store.records import Window, nearest_place, read_window
 from weft.store.session import Session
-from weft.tree.json import JsonObject, JsonValue
+from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.node import Identified
 from weft.tree.record import RecordPlace
 from weft.tree.tree import Mode
@@ -40,39 +41,34 @@ if TYPE_CHECKING:
 
 _MESSAGES = "messages"
 _MOST = 100_000
-_WISHES: Mapping[str, str] = {
-    "limit": "limit",
-    "window": "window",
-    "maxTokens": "max_tokens",
-    "agent": "agent",
-    "strategy": "strategy",
-    "step": "step",
-    "text": "text",
-    "annotations": "annotations",
-    "preferences": "preferences",
-    "library": "library",
-    "changed": "changed",
-    "strip": "strip",
-}
+_OPTIONS: Mapping[str, str] = {
+    camel(name): name
+    for name in (
+        "limit", "window", "max_tokens", "agent", "strategy", "step", "text", "annotations", "preferences",
+        "library", "changed", "strip",
+    )
+}  # fmt: skip
+"""The options of a path, by their names in a recipe."""
 _OF_LAYERS = frozenset({"library", "changed", "strip"})
 
-Assembler = Callable[[Caller, TreePath, LayerWishes], tuple[list[JsonObject], Manifest]]
+Assembler = Callable[[Caller, TreePath, LayerOptions], tuple[list[JsonObject], Manifest]]
 """Makes the messages of a path to a budget, with the account of it."""
 
 
 def _assemble(mode: Mode) -> Assembler:
-    def assembled(caller: Caller, path: TreePath, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
-        for name in _OF_LAYERS & wishes.keys():
-            raise InvalidInputError(f"kala.{name} is a wish for layers", path=f"kala.{name}")
-        found = Contexts.of(caller).at(path.tree_id, path.node_id, options_from(wishes))
+    def assembled(caller: Caller, path: TreePath, options: LayerOptions) -> tuple[list[JsonObject], Manifest]:
+        for name in _OF_LAYERS:
+            if getattr(options, name) is not None:
+                raise InvalidInputError(f"kala.{name} is an option of layers", path=f"kala.{name}")
+        found = Contexts.of(caller).at(path.tree_id, path.node_id, options)
         _require_mode(found, mode)
         return list(plain_request(found)), found.manifest
 
     return assembled
 
 
-def _in_layers(caller: Caller, path: TreePath, wishes: LayerWishes) -> tuple[list[JsonObject], Manifest]:
-    found = Layers.of(caller).at(path.tree_id, path.node_id, layer_options_from(wishes))
+def _in_layers(caller: Caller, path: TreePath, options: LayerOptions) -> tuple[list[JsonObject], Manifest]:
+    found = Layers.of(caller).at(path.tree_id, path.node_id, options)
     return list(plain_envelope(found)), found.manifest
 
 
@@ -116,9 +112,9 @@ class StoredRecords:
                 return StreamRecords(list(self._messages(path)))
         if name not in ASSEMBLED:
             return StreamRecords(())
-        wishes = _wishes(path.wishes)
+        options = _path_options(path.options)
         with _field("kala.nodeId"):
-            messages, manifest = ASSEMBLERS[name](self.caller, path, wishes)
+            messages, manifest = ASSEMBLERS[name](self.caller, path, options)
         return StreamRecords([Record(id="", document={"value": message}) for message in messages], manifest)
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
@@ -143,58 +139,43 @@ class StoredRecords:
                         yield Record(id=node.id, document={"value": message})
 
 
-def _wishes(given: JsonObject) -> LayerWishes:
-    """How a context is wanted, as the wire says it."""
-    found: dict[str, JsonValue] = {}
+def _path_options(given: JsonObject) -> LayerOptions:
+    """The options of a path, each checked by itself: an error names its field."""
+    options: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in _WISHES:
-            raise InvalidInputError(
-                f"kala.{name} is not known", hint=f"a path has {', '.join(_WISHES)}", path=f"kala.{name}"
-            )
-        if value is not None:
-            found[_WISHES[name]] = value
-    _check_wishes(found)
-    return cast("LayerWishes", found)
+        path = f"kala.{name}"
+        refuse_unknown([name], _OPTIONS, "option", path=path)
+        inner = _OPTIONS[name]
+        if value is None:
+            continue
+        if name == "annotations" and not isinstance(value, bool):
+            raise InvalidInputError(f"{path} must be true or false, got {value!r}", path=path)
+        if name == "agent" and isinstance(value, str) and not value.strip():
+            raise InvalidInputError(f"{path} must name an agent", path=path)
+        parts = value.items() if name == "preferences" and isinstance(value, Mapping) else ()
+        for setting, each in parts:
+            _check_option(inner, {setting: each}, f"{path}.{setting}")
+        _check_option(inner, value, path)
+        options[inner] = value
+    return LayerOptions(**options)
+
+
+def _check_option(name: str, value: Any, path: str) -> None:
+    with _field(path, always=True):
+        settings = LayerOptions(**{name: value}).settings
+        check_names(settings)
+        resolve_preferences(settings)
+        resolve_layer_settings(settings)
 
 
 @contextmanager
-def _field(path: str) -> Generator[None]:
-    """Whatever is wrong in here, and does not say with what, is wrong with that field."""
+def _field(path: str, *, always: bool = False) -> Generator[None]:
+    """An input error raised in here is about that field, unless it names another."""
     try:
         yield
     except InvalidInputError as error:
-        raise InvalidInputError(error.message, hint=error.hint, path=error.path or path) from None
-
-
-def _check_wishes(given: Mapping[str, JsonValue]) -> None:
-    kinds: Mapping[str, type | tuple[type, ...]] = {
-        **dict.fromkeys(("limit", "window", "max_tokens", "strip"), int),
-        **dict.fromkeys(("agent", "strategy", "text", "library", "changed"), str),
-        "step": (int, float),
-        "annotations": bool,
-        "preferences": Mapping,
-    }
-    wire = {inner: outer for outer, inner in _WISHES.items()}
-    for name, value in given.items():
-        path = f"kala.{wire[name]}"
-        if not isinstance(value, kinds[name]) or (isinstance(value, bool) and name != "annotations"):
-            raise InvalidInputError(f"{path} has the wrong kind of value: {value!r}", path=path)
-        if isinstance(value, Mapping):
-            for inner, wished in value.items():
-                _check_wish({name: {inner: wished}}, f"{path}.{inner}")
-        elif name == "agent" and not str(value).strip():
-            raise InvalidInputError(f"{path} must name an agent", path=path)
-        else:
-            _check_wish({name: value}, path)
-
-
-def _check_wish(wish: Mapping[str, JsonValue], path: str) -> None:
-    """Look at one wish by itself, as it would be looked at among the others."""
-    with _field(path):
-        preferences = layer_options_from(cast("LayerWishes", wish)).context.preferences
-        check_names(preferences)
-        resolve_preferences(preferences)
-        resolve_layer_settings(preferences)
+        named = path if always else error.path or path
+        raise InvalidInputError(error.message, hint=error.hint, path=named) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +232,7 @@ class Recipes:
             return found.without_doc_ids() if hides else found
 
     def at(
-        self, node: Identified, recipe: JsonValue = None, *, user: str | None = None, **wishes: JsonValue
+        self, node: Identified, recipe: JsonValue = None, *, user: str | None = None, **options: JsonValue
     ) -> Followed:
         """A recipe at a node: a built-in's name, or a recipe without a kala; else the tree's own mode."""
         read = Reader.of(self.caller)
@@ -261,7 +242,7 @@ class Recipes:
             body = {"presetId": body}
         if not isinstance(body, Mapping):
             raise InvalidInputError("a recipe is an object, or the name of a built-in one")
-        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **wishes}
+        kala = {"kind": "Path", "treeId": tree_id, "nodeId": node.id, **options}
         return self.run({**body, "kala": kala}, user=user)
 
 

@@ -1,12 +1,13 @@
 """Search filters: what was asked, checked, and as conditions on the rows that are shown."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, and_, false, or_, select
 
+from weft.argument_checks import Options, OptionSpec, option
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import (
     Actor,
@@ -39,24 +40,26 @@ TAGGED, NOTED = _nodes.alias("tagged"), _documents.alias("noted")
 """What a tag is on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+@dataclass(frozen=True, slots=True)
+class Search(Options):
     """The words to search for, and the filters."""
 
-    query: str
-    tree: str | None = None
-    author: str | None = None
-    author_type: AgentType | str | None = None
-    model: str | None = None
-    after: Moment | None = None
-    before: Moment | None = None
-    bookmarked: bool = False
-    kinds: Collection[HitKind | str] | None = None
-    mode: Mode | str | None = None
-    everything: bool = False
-    """Also what is excluded, pruned, undone or archived."""
-    limit: int = 20
-    offset: int = 0
+    query: str = field(metadata={"option": OptionSpec("The words to search for.")})
+    _: KW_ONLY
+    tree: str | None = option(None, "Only in this tree.")
+    author: str | None = option(None, "Only what this agent wrote.")
+    author_type: AgentType | str | None = option(None, "Only what people, or models, wrote.")
+    model: str | None = option(None, "Only what this model wrote.")
+    after: Moment | None = option(None, "Only what is newer: a time, or a day or time in ISO 8601.")
+    before: Moment | None = option(None, "Only what is older.")
+    bookmarked: bool = option(False, "Only bookmarked nodes.")
+    kinds: Collection[HitKind | str] | HitKind | str | None = option(
+        None, "Only these: node, tree, document, tag."
+    )
+    mode: Mode | str | None = option(None, "Only in trees of this mode.")
+    everything: bool = option(False, "Also what is excluded, pruned, undone or archived.")
+    limit: int = option(20, "How many hits, at most.", least=1, most=1_000)
+    offset: int = option(0, "How many hits to skip; to skip more, narrow the search.", least=0, most=100_000)
 
 
 class SearchFilters(NamedTuple):

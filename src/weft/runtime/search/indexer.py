@@ -1,34 +1,33 @@
-"""The search index follows what is written: one thread for each open grove, and whoever searches."""
+"""The search index: updated by one thread for each open grove, and before each search."""
 
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 
-from weft.runtime.coordination.background import BackgroundWorker, stop_workers, worker_of
+from weft.runtime.coordination.background import BackgroundWorker, worker_of
 from weft.store.base import Store
+from weft.store.events import EventPosition
 from weft.store.index_updates import (
-    IndexedUpTo,
     Portion,
     Size,
     changed_trees,
     count_unindexed,
+    create_index,
     lagging_trees,
     move_mark,
     prepare,
     present_mark,
-    start_anew,
     write_portions,
 )
 from weft.store.text_index import clear_index
-from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
 
 _SMALL = Size(200, 200_000)
-"""A portion that keeps nobody waiting."""
+"""Small enough not to delay writers."""
 _LARGE = Size(2_000, 2_000_000)
 _SHARE = 3.0
-"""How much longer than it works the indexer rests while somebody writes."""
+"""While others write, the indexer pauses for this many times as long as it worked."""
 
 
 def catch_up(
@@ -41,18 +40,18 @@ def catch_up(
     ended: Callable[[], bool] = lambda: False,
     rest: Callable[[float], object] = lambda _took: None,
 ) -> bool:
-    """Index what is not indexed yet; False, if the time was too short.
+    """Index what is not indexed yet; False if the time was too short.
 
-    `thorough` compares every tree; otherwise the event log says which ones changed. `rest` is told
-    after each portion how long it took, so that others get their turn.
+    `thorough` compares every tree; otherwise the event log says which ones changed. `rest` is called
+    after each portion with the seconds it took.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with store.read() as session:
         since = present_mark(session)
     if since is None:
-        store.write(start_anew)
+        store.write(create_index)
     with store.read() as session:
-        since = since or IndexedUpTo()
+        since = since or EventPosition(0, 0)
         changed, until = changed_trees(session, since)
         pending = deque(lagging_trees(session) if thorough else changed)
         total = count_unindexed(session) if progress is not None else 0
@@ -90,7 +89,7 @@ def _gather(store: Store, pending: deque[int], size: Size) -> list[Portion]:
 
 
 def _write(store: Store, pending: deque[int], portions: list[Portion]) -> int:
-    """Write them; what is not complete, or was done by somebody else meanwhile, is looked at again."""
+    """Write the portions; a tree that is not complete, or that another process indexed meanwhile, is pending again."""
     entries = [portion.entries() for portion in portions]
     written = store.write(lambda transaction: write_portions(transaction, portions, entries))
     for portion, good in zip(portions, written, strict=True):
@@ -100,17 +99,13 @@ def _write(store: Store, pending: deque[int], portions: list[Portion]) -> int:
 
 
 def reindex(store: Store, progress: Progress | None = None) -> None:
-    """Make the whole index anew. Others may go on writing and searching; they find what is there so far."""
-
-    def clear(transaction: Transaction) -> None:
-        clear_index(transaction)
-
-    store.write(clear)
+    """Rebuild the whole index. Meanwhile others can write, and search what is indexed so far."""
+    store.write(clear_index)
     catch_up(store, progress=progress)
 
 
 class _Indexer(BackgroundWorker):
-    """Indexes shortly after something was written; begins with the first of it."""
+    """Indexes shortly after a commit."""
 
     name: ClassVar[str] = "weft-indexer"
     every: ClassVar[float] = 0.75
@@ -121,16 +116,11 @@ class _Indexer(BackgroundWorker):
         catch_up(store, size=_SMALL, thorough=False, ended=self.stopping.is_set, rest=self._rest)
 
     def _rest(self, took: float) -> None:
-        """While others write, most of the time is theirs: whoever searches catches up anyway."""
+        """Leave most of the time to those who write; a search catches up anyway."""
         if self.is_woken:
             self.stopping.wait(_SHARE * took)
 
 
 def follow_index(store: Store) -> BackgroundWorker:
-    """Let the index follow what is written through this store, from its next commit on."""
+    """Index what is written through this store, from its next commit on."""
     return worker_of(store, _Indexer, lambda: _Indexer(store))
-
-
-def stop_indexing(store: Store) -> None:
-    """Leave the index to whoever searches."""
-    stop_workers(store, _Indexer)

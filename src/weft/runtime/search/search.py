@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table, and_, case, or_, select
 
-from weft.errors import InvalidInputError, StorageError, UnavailableError
+from weft.errors import StorageError, UnavailableError
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.references import KINDS, TargetAddress, targets_of
@@ -35,8 +35,6 @@ from weft.tree.query import Query, parse_query
 from weft.tree.reference import Target, TargetKind
 from weft.tree.snippet import cut_snippet
 
-_MOST = 1_000
-_DEEPEST = 100_000
 _PATIENCE_SECONDS = 10.0
 """How long a search waits for the index."""
 
@@ -55,7 +53,6 @@ class _HitRow(NamedTuple):
 def search(store: Store, actor: Actor, asked: Search) -> Hits[Hit]:
     """Search a grove; what this process has written is always included."""
     query = parse_query(asked.query)
-    _check_page(asked)
     filters = SearchFilters.of(asked)
     complete, trouble = _bring_up_to_date(store)
     with store.read() as session:
@@ -64,15 +61,6 @@ def search(store: Store, actor: Actor, asked: Search) -> Hits[Hit]:
         rows = _rows(session, query, conditions, end + 1)
         hits = _hits_of(session, query, rows[asked.offset : end])
     return Hits(asked.query, tuple(hits), asked.offset, len(rows) > end, complete=complete, trouble=trouble)
-
-
-def _check_page(asked: Search) -> None:
-    if not 1 <= asked.limit <= _MOST:
-        raise InvalidInputError(f"limit must lie between 1 and {_MOST:,}, got {asked.limit}")
-    if not 0 <= asked.offset <= _DEEPEST:
-        raise InvalidInputError(
-            f"offset must lie between 0 and {_DEEPEST:,}, got {asked.offset}", hint="narrow the search"
-        )
 
 
 _compared: "weakref.WeakSet[Store]" = weakref.WeakSet()

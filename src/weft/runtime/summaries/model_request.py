@@ -30,7 +30,7 @@ from weft.providers.base import (
 )
 from weft.providers.events import ModelAnswer, WireExchange
 from weft.providers.keys import VARIABLES, Keys
-from weft.runtime.coordination.model_loop import model_loop
+from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.answer import error_text
 from weft.runtime.generation.spending import (
     Spender,

@@ -7,7 +7,7 @@ with the name of its field, and `Located` adds the place in the file.
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum, auto
@@ -21,8 +21,9 @@ from weft.errors import InvalidInputError, LimitExceededError
 from weft.ids import is_ulid
 from weft.interop.weft_json import Record
 from weft.runtime.operations.scope import dump_json
-from weft.tree.content import CONTENT_LIMIT, JsonObject, JsonValue, check_text
-from weft.tree.json_names import iso_moment, snake, to_microseconds
+from weft.tree.content import CONTENT_LIMIT, check_text
+from weft.tree.json import JsonObject, JsonValue, snake
+from weft.tree.json_names import iso_moment, to_microseconds
 
 Write = Callable[[Any], JsonValue]
 """From the stored value to JSON."""
@@ -150,6 +151,26 @@ class RecordSpec:
 
 RowWriter = Callable[[Mapping[str, Any]], Record]
 RecordReader = Callable[[Record], Row]
+
+
+class RecordSet:
+    """Reads the records of a file, or of one tree in it; none may be there twice."""
+
+    def __init__(self, specs: Iterable[RecordSpec], references: Mapping[RecordReference, Read]) -> None:
+        self.specs = {spec.kind: spec for spec in specs}
+        self._readers = {kind: spec.reader(references) for kind, spec in self.specs.items()}
+        self._seen: set[tuple[object, ...]] = set()
+
+    def read(self, kind: str, record: Record) -> Row:
+        row = self._readers[kind](record)
+        if unique := self.specs[kind].unique:
+            self.require_new(kind, *(row[column] for column in unique))
+        return row
+
+    def require_new(self, kind: str, *key: object) -> None:
+        if (kind, *key) in self._seen:
+            raise InvalidInputError(f"this {kind} is there twice")
+        self._seen.add((kind, *key))
 
 
 class Located:

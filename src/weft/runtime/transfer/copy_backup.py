@@ -6,9 +6,7 @@ or not there at all. Before it is committed, the rows are read back and compared
 
 import contextlib
 import hashlib
-import os
-import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,14 @@ from typing import Any
 import orjson
 from sqlalchemy import Integer, Table, delete, func, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonLine
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.transfer.doctor import broken_chains
 from weft.runtime.transfer.exporter import Exporter
-from weft.runtime.transfer.files import refuse_existing, sync_folder
+from weft.runtime.transfer.files import temporary_file
 from weft.runtime.transfer.import_target import DryRun, is_pristine
 from weft.runtime.transfer.importer import FileImporter, Imported
 from weft.store import schema
@@ -31,14 +30,13 @@ from weft.store.base import Store
 from weft.store.blobs import BlobStore, blobs_beside, media_of_grove
 from weft.store.session import Session
 from weft.store.sqlite import SqliteStore, find_damage
-from weft.store.sqlite_file import peek
+from weft.store.sqlite_dialect import peek
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.progress import Progress, silent
 
 _BATCH = 2_000
 _MODULUS = 2**256
-_SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,36 +222,15 @@ def back_up(
     with executor.store.read() as session:
         require_access(session, actor, MemberRole.OWNER)
     executor.store.refuse_own_file(path)
-    refuse_existing(path, overwrite=overwrite)
     if overwrite:
         _refuse_open(path)
-    with _temporary(path) as temporary:
+    with temporary_file(path, overwrite=overwrite) as temporary:
         if not executor.store.copy_file(temporary, progress):
             _copy_rows(executor.store, temporary, progress)
         blobs = BlobStore(blobs_beside(path))
         count, notes = _examine(temporary, executor.store, blobs, verify=verify, progress=progress)
         size = temporary.stat().st_size
-        refuse_existing(path, overwrite=overwrite)
-        temporary.replace(path)
-        sync_folder(path.parent)
     return BackedUp(file=str(path), bytes=size, blobs=count, verified=verify, notes=notes)
-
-
-@contextlib.contextmanager
-def _temporary(path: Path) -> Generator[Path]:
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
-    except OSError as error:
-        raise StorageError(f"cannot write in {path.parent}: {error.strerror}") from error
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        for suffix in ("", *_SIDE_FILES):
-            temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
 
 
 def _refuse_open(path: Path) -> None:
@@ -284,9 +261,7 @@ def _examine(
     with peek(temporary) as session:
         damage = [*find_damage(session), *broken_chains(session)]
         if damage:
-            raise StorageError(
-                f"the copy is damaged: {damage[0]}", hint="weft doctor examines the grove itself"
-            )
+            raise StorageError(f"the copy is damaged: {damage[0]}", hint=Hint(HintKind.DOCTOR))
         blobs.take_name(session.execute(select(schema.grove.c.ulid)).scalar_one())
         for ref in sorted(media_of_grove(session)):
             if ref in store.blobs:
@@ -299,7 +274,7 @@ def _examine(
                 check_all(session, blobs, progress)
             except (InvalidInputError, LimitExceededError) as error:
                 raise StorageError(
-                    f"the copy does not verify: {error.message}", hint="weft verify names what differs"
+                    f"the copy does not verify: {error.message}", hint=Hint(HintKind.VERIFY)
                 ) from error
     return count, (f"{missing:,} blobs are missing from the grove and from the backup",) if missing else ()
 

@@ -2,14 +2,15 @@
 
 import contextlib
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Select, and_, func, select, update
+from sqlalchemy import and_, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError, WeftError
-from weft.runtime.operations.scope import Clock, system_clock
+from weft.ids import Clock, system_clock
 from weft.store import schema
 from weft.store.addresses import blobs_at, default_address, open_store, path_of
 from weft.store.base import HealthCheck, HealthLevel, Store, good, note, wrong
@@ -27,6 +28,7 @@ _HOUR = 3_600
 _DAY = 24 * _HOUR
 _SKEW = 5 * 60 * 1_000_000
 _COUNT_LIVE = count_live()
+_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +57,13 @@ def examine(
     path = path_of(place)
     findings: list[HealthCheck] = []
     try:
+        progress(0, _STEPS)
         if path is not None:
             findings.extend(_look_at_path(path))
-        with _look_inside(place, path) as session:
-            findings.extend(_look(session, path, blobs_at(place), clock(), progress))
+        with _look_inside(place, path) as (session, look_at_database):
+            findings.extend(look_at_database(clock()))
+            progress(1, _STEPS)
+            findings.extend(_look(session, blobs_at(place), clock(), progress))
     except WeftError as error:
         findings.append(wrong("database", error.message, error.hint))
     name = str(path) if path is not None else place.rpartition("@")[2]
@@ -69,44 +74,31 @@ def _look_at_path(path: Path) -> Iterator[HealthCheck]:
     from weft.store.sqlite import look_at_files  # noqa: PLC0415 - a grove needs one store, not both
 
     if not path.is_file():
-        raise StorageError(f"there is no grove at {path}", hint="create it with weft new")
+        raise StorageError(f"there is no grove at {path}", hint=Hint(HintKind.CREATE_GROVE))
     yield from look_at_files(path)
     for leftover in _leftovers(path):
-        yield note(
-            "files",
-            f"{leftover.name} was left by an interrupted backup",
-            "weft doctor --repair removes it",
-        )
+        words = f"{leftover.name} was left by an interrupted backup"
+        yield note("files", words, Hint(HintKind.REPAIR, effect="remove it"))
 
 
 @contextlib.contextmanager
-def _look_inside(place: str, path: Path | None) -> Generator[Session]:
+def _look_inside(
+    place: str, path: Path | None
+) -> Generator[tuple[Session, Callable[[int], Iterable[HealthCheck]]]]:
+    """A session, and the checks of its kind of database."""
     if path is not None:
-        from weft.store import sqlite as sqlite_health  # noqa: PLC0415 - see above
+        from weft.store import sqlite  # noqa: PLC0415 - see above
 
-        with sqlite_health.look_inside(path) as session:
-            yield session
+        with sqlite.look_inside(path) as session:
+            yield session, lambda _now: sqlite.look_at_file(session)
     else:
-        from weft.store import postgres as postgres_health  # noqa: PLC0415
+        from weft.store import postgres  # noqa: PLC0415 - see above
 
-        with postgres_health.look_inside(place) as session:
-            yield session
+        with postgres.look_inside(place) as session:
+            yield session, lambda now: postgres.look_at_server(session, now)
 
 
-def _look(
-    session: Session, path: Path | None, blobs: BlobStore, now: int, progress: Progress
-) -> Iterator[HealthCheck]:
-    steps = 6
-    progress(0, steps)
-    if path is not None:
-        from weft.store.sqlite import look_at_file  # noqa: PLC0415 - see above
-
-        yield from look_at_file(session)
-    else:
-        from weft.store.postgres import look_at_server  # noqa: PLC0415
-
-        yield from look_at_server(session, now)
-    progress(1, steps)
+def _look(session: Session, blobs: BlobStore, now: int, progress: Progress) -> Iterator[HealthCheck]:
     version = schema_version(session.connection)
     if version != HEAD:
         yield _about_version(version)
@@ -115,9 +107,9 @@ def _look(
     looks = (_look_at_chains, _look_at_counters, _look_at_work, _look_at_clock)
     for step, look in enumerate(looks, 2):
         yield from look(session, now)
-        progress(step, steps)
+        progress(step, _STEPS)
     yield from _look_at_blobs(session, blobs)
-    progress(steps, steps)
+    progress(_STEPS, _STEPS)
 
 
 def _about_version(version: str | None) -> HealthCheck:
@@ -133,41 +125,38 @@ def _about_version(version: str | None) -> HealthCheck:
 
 
 def _look_at_chains(session: Session, _now: int) -> Iterator[HealthCheck]:
-    broken = list(broken_chains(session))
-    for words in broken:
-        yield wrong("events", words, "weft verify names what differs; restore a backup")
-    if not broken:
-        yield good("events", "every event chain ends with its last event")
+    yield from [wrong("events", words, Hint(HintKind.VERIFY)) for words in broken_chains(session)] or [
+        good("events", "every event chain ends with its last event")
+    ]
 
 
 def _look_at_counters(session: Session, _now: int) -> Iterator[HealthCheck]:
-    found = list(wrong_counters(session))
-    for _, ulid, _ in found:
-        yield wrong(
-            "counters", f"the counters of tree {ulid} are wrong", "weft doctor --repair recounts them"
-        )
-    if not found:
-        yield good("counters", "every tree's counters are true")
+    hint = Hint(HintKind.REPAIR, effect="recount them")
+    yield from [
+        wrong("counters", f"the counters of tree {ulid} are wrong", hint)
+        for _, ulid, _ in wrong_counters(session)
+    ] or [good("counters", "every tree's counters are true")]
 
 
 def _look_at_work(session: Session, now: int) -> Iterator[HealthCheck]:
     leases, jobs, attempts = schema.leases, schema.jobs, schema.attempts
-    expired = _number(session, select(func.count()).select_from(leases).where(leases.c.expires_at < now))
-    if expired:
-        yield note("leases", f"{expired:,} leases expired without being released; others can take them")
-    held = select(func.count()).select_from(jobs).where(jobs.c.held_until < now, jobs.c.holder.is_not(None))
-    if stuck := _number(session, held):
-        yield note("jobs", f"{stuck:,} jobs are held by a process that ended; they will be retried")
     running = attempts.c.outcome == OUTCOMES.index(AttemptOutcome.RUNNING)
     old = attempts.c.started_at < now - _DAY * 1_000_000
-    if open_ended := _number(session, select(func.count()).select_from(attempts).where(running, old)):
-        yield note("attempts", f"{open_ended:,} calls of models have been running for more than a day")
-    if not (expired or stuck or open_ended):
-        yield good("work", "no lease, job or call is stuck")
-
-
-def _number(session: Session, statement: Select[int]) -> int:
-    return int(session.execute(statement).scalar_one())
+    stuck = (
+        (leases, leases.c.expires_at < now, "leases expired without being released; others can take them"),
+        (
+            jobs,
+            and_(jobs.c.held_until < now, jobs.c.holder.is_not(None)),
+            "jobs are held by a process that ended; they will be retried",
+        ),
+        (attempts, and_(running, old), "calls of models have been running for more than a day"),
+    )
+    notes: list[HealthCheck] = []
+    for table, condition, words in stuck:
+        count = session.execute(select(func.count()).select_from(table).where(condition)).scalar_one()
+        if count:
+            notes.append(note(table.name, f"{count:,} {words}"))
+    yield from notes or [good("work", "no lease, job or call is stuck")]
 
 
 def _look_at_clock(session: Session, now: int) -> Iterator[HealthCheck]:
@@ -203,10 +192,12 @@ def _look_at_blobs(session: Session, blobs: BlobStore) -> Iterator[HealthCheck]:
         yield note(
             "blobs",
             f"{len(unused):,} blobs are not referenced by any node",
-            "weft doctor --repair removes those older than a day",
+            Hint(HintKind.REPAIR, effect="remove those older than a day"),
         )
     if leftovers := list(blobs.leftovers()):
-        yield note("blobs", f"{len(leftovers):,} blobs are incomplete", "weft doctor --repair removes them")
+        yield note(
+            "blobs", f"{len(leftovers):,} blobs are incomplete", Hint(HintKind.REPAIR, effect="remove them")
+        )
 
 
 def _leftovers(path: Path) -> list[Path]:

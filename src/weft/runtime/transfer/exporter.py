@@ -79,7 +79,7 @@ class Exporter:
         return "grove" if self.trees is None else "trees"
 
     def records(self) -> Iterator[Record]:
-        counts = self._counts(schema.nodes.c.tree)
+        counts = self._counts(schema.nodes)
         self._total = sum(counts.values())
         self.progress(0, self._total)
         self._references = {
@@ -90,11 +90,12 @@ class Exporter:
         if self.trees is None:
             yield self._grove()
         yield from self._agents()
-        yield from self._projects()
+        used = () if self.trees is None else (schema.projects.c.key.in_(self._used_projects(self.trees)),)
+        yield from self._revised(PROJECT, PROJECT_REVISION, *used)
         if self.trees is None:
             yield from self._table(EVENT, GROVE_KEY)
             yield from self._table(TIMESTAMP, GROVE_KEY)
-            yield from self._documents()
+            yield from self._revised(DOCUMENT, DOCUMENT_REVISION)
         yield from self._trees(counts)
         yield from map(LINK.writer(self._references), self._links())
         yield from map(TAG.writer(), self._tags())
@@ -132,12 +133,16 @@ class Exporter:
     def _ids(self, table: Table) -> dict[int, str]:
         return {row.key: row.ulid for row in self.session.execute(select(table.c.key, table.c.ulid))}
 
-    def _counts(self, column: Column[int]) -> dict[int, int]:
-        """How many rows have each value of a column of keys."""
-        statement = select(column.label("key"), func.count().label("rows")).group_by(column)
-        if self.trees is not None:
-            statement = statement.where(self.session.dialect.among(column, self.trees))
-        return {row.key: row.rows for row in self.session.execute(statement)}
+    def _counts(self, table: Table) -> dict[int, int]:
+        """How many rows each tree has."""
+        statement = select(table.c.tree, func.count().label("rows")).group_by(table.c.tree)
+        return {
+            row.tree: row.rows for row in self.session.execute(statement.where(*self._inside(table.c.tree)))
+        }
+
+    def _inside(self, column: Column[int]) -> tuple[ColumnElement[bool], ...]:
+        """The condition that a tree's key is exported."""
+        return () if self.trees is None else (self.session.dialect.among(column, self.trees),)
 
     def _grove(self) -> Record:
         row = self.session.execute(select(schema.grove)).mappings().one()
@@ -164,28 +169,21 @@ class Exporter:
     def _used_projects(self, trees: Sequence[int]) -> Select[int]:
         return select(schema.trees.c.project).where(self.session.dialect.among(schema.trees.c.key, trees))
 
-    def _projects(self) -> Iterator[Record]:
-        projects = schema.projects
-        where = () if self.trees is None else (projects.c.key.in_(self._used_projects(self.trees)),)
-        write, write_revision = PROJECT.writer(), PROJECT_REVISION.writer(self._references)
-        revisions = JoinedRows(self._spec_rows(PROJECT_REVISION, None, *where), "project_ulid")
-        for row in self._spec_rows(PROJECT, None, *where):
-            yield write(row)
-            yield from map(write_revision, revisions.of(row["ulid"]))
-
-    def _documents(self) -> Iterator[Record]:
-        counts = self._counts(schema.revisions.c.document)
-        write, write_revision = DOCUMENT.writer(), DOCUMENT_REVISION.writer(self._references)
-        revisions = JoinedRows(self._spec_rows(DOCUMENT_REVISION), "document_ulid")
-        for row in self._spec_rows(DOCUMENT):
-            yield write({**row, "revision_count": counts.get(row["key"], 0)})
-            yield from map(write_revision, revisions.of(row["ulid"]))
+    def _revised(
+        self, spec: RecordSpec, revision: RecordSpec, *where: ColumnElement[bool]
+    ) -> Iterator[Record]:
+        """Projects or documents, each followed by its revisions."""
+        write, write_revision = spec.writer(), revision.writer(self._references)
+        revisions = JoinedRows(self._spec_rows(revision, None, *where), f"{spec.kind}_ulid")
+        for row in self._spec_rows(spec, None, *where):
+            own = revisions.of(row["ulid"])
+            yield write({**row, "revision_count": len(own)})
+            yield from map(write_revision, own)
 
     def _trees(self, nodes: Mapping[int, int]) -> Iterator[Record]:
-        where = () if self.trees is None else (self.session.dialect.among(schema.trees.c.key, self.trees),)
-        responses, attempts = self._counts(schema.responses.c.tree), self._counts(schema.attempts.c.tree)
+        responses, attempts = self._counts(schema.responses), self._counts(schema.attempts)
         write = TREE.writer(self._references)
-        for row in self._spec_rows(TREE, None, *where):
+        for row in self._spec_rows(TREE, None, *self._inside(schema.trees.c.key)):
             key = row["key"]
             counts = {
                 "node_count": nodes.get(key, 0),

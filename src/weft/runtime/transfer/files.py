@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
@@ -26,6 +27,8 @@ from weft.tree.progress import Progress, silent
 __all__ = ["Exported", "Imported", "export_file", "import_file", "new_file"]
 
 _READ_SIZE = 1 << 20
+_SIDE_FILES = ("-wal", "-shm", "-lock", "-turn", "-journal")
+"""What SQLite leaves beside a database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,43 +89,47 @@ def export_file(
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Generator[BinaryIO]:
     """A new file that gets its name once it is complete and synced to the disk."""
+    with temporary_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packing:
+                yield cast("BinaryIO", packing)
+        else:
+            yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def temporary_file(path: Path, *, overwrite: bool) -> Generator[Path]:
+    """An empty file beside `path` that replaces it at the end; after an error nothing is left of it."""
     refuse_existing(path, overwrite=overwrite)
     path = path.absolute()
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     except OSError as error:
         raise StorageError(f"cannot write in {path.parent}: {error.strerror}") from error
+    os.close(descriptor)
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as packing:
-                    yield cast("BinaryIO", packing)
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
         refuse_existing(path, overwrite=overwrite)
         temporary.replace(path)
-        sync_folder(path.parent)
+        _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    finally:
+        for suffix in ("", *_SIDE_FILES):
+            temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     if path.is_dir():
         raise ConflictError(f"{path} is a folder", hint="name a file in it")
     if not overwrite and path.exists():
-        raise ConflictError(
-            f"{path} is there already", hint="name another file, or pass --force (overwrite=True)"
-        )
+        raise ConflictError(f"{path} is there already", hint=Hint(HintKind.OVERWRITE))
 
 
-def sync_folder(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     """Make a rename in the folder durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -171,7 +178,7 @@ def _on_disk(source: Path | BinaryIO) -> Generator[Path]:
             yield source
             return
         if not source.exists() or source.is_dir():
-            raise NotFoundError(f"there is no file {source}", hint="name a file that weft export wrote")
+            raise NotFoundError(f"there is no file {source}", hint=Hint(HintKind.EXPORTED_FILE))
     with tempfile.NamedTemporaryFile(prefix="weft-import-") as copy:
         try:
             with contextlib.ExitStack() as stack:

@@ -24,7 +24,7 @@ from weft.store.schema.records import PLACE
 from weft.store.transaction import GROVE, Transaction
 from weft.store.tree_statements import count_live
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonObject, JsonValue
+from weft.tree.json import JsonObject, JsonValue
 
 _BATCH = 1_000
 _COUNT_LIVE = count_live()

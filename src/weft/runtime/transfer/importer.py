@@ -8,8 +8,15 @@ from weft.errors import InvalidInputError
 from weft.interop.weft_json import JsonLine, Record, open_file
 from weft.runtime.operations.references import KINDS as TARGET_KINDS
 from weft.runtime.operations.references import TargetAddress
-from weft.runtime.transfer.checked_fields import ULID, Located, Read, RecordReference, Row
-from weft.runtime.transfer.chunks import BlobImporter
+from weft.runtime.transfer.checked_fields import (
+    ULID,
+    Located,
+    Read,
+    RecordReference,
+    RecordSet,
+    RecordSpec,
+    Row,
+)
 from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent
 from weft.runtime.transfer.record_specs import (
@@ -23,16 +30,17 @@ from weft.runtime.transfer.record_specs import (
     PROJECT_REVISION,
     TREE_RECORDS,
 )
-from weft.runtime.transfer.tree_importer import EventChain, TreeImporter
+from weft.runtime.transfer.tree_importer import BlobImporter, EventChain, TreeImporter
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES
 from weft.store.transaction import GROVE as GROVE_KEY
 from weft.tree.agent import Configuration, check_agent
-from weft.tree.content import JsonValue
+from weft.tree.json import JsonValue
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import TargetKind
 
 _REVISIONS = {PROJECT: PROJECT_REVISION, DOCUMENT: DOCUMENT_REVISION}
+_REVISION_KINDS = {revision.kind: spec.kind for spec, revision in _REVISIONS.items()}
 _FILE_ORDER = {
     kind: rank
     for rank, spec in enumerate(FILE_RECORDS)
@@ -72,11 +80,22 @@ def read_records(path: Path, target: ImportTarget, progress: Progress = silent) 
 class _Revised:
     """A project or a document while its revisions are read."""
 
+    spec: RecordSpec
     key: int
     is_new: bool = True
     last: int = 0
     expected: int | None = None
-    """How many revisions were announced."""
+    """How many revisions were announced: a document has them all, numbered from 1."""
+
+    def add(self, number: int) -> None:
+        follows = number > self.last if self.expected is None else number == self.last + 1 <= self.expected
+        if not follows:
+            raise InvalidInputError(f"revision {number} does not follow revision {self.last}")
+        self.last = number
+
+    def require_complete(self) -> None:
+        if self.expected not in {None, self.last}:
+            raise InvalidInputError("a document's last revisions are missing")
 
 
 class FileImporter:
@@ -93,26 +112,23 @@ class FileImporter:
         self._chain: EventChain | None = None
         self._events: tuple[int, bytes | None] = (0, None)
         self._adopted = False
-        self._project: _Revised | None = None
-        self._document: _Revised | None = None
+        self._revised: _Revised | None = None
         self._tree: TreeImporter | None = None
         self._blobs = BlobImporter(target)
         self._rank = self._tree_rank = 0
         self._nodes = 0
         self._left_out = 0
         self._last_tag = 0
-        self._seen: set[tuple[object, ...]] = set()
         self._references: dict[RecordReference, Read] = {
             RecordReference.AGENT: self._agent_key,
             RecordReference.PROJECT: self._project_key,
         }
-        specs = (*FILE_RECORDS, PROJECT_REVISION, DOCUMENT_REVISION)
-        self._specs = {spec.kind: (spec, spec.reader(self._references)) for spec in specs}
+        self._records = RecordSet((*FILE_RECORDS, *_REVISIONS.values()), self._references)
         self._adders: dict[str, Callable[[Row], None]] = {
             "grove": self._add_grove,
             "agent": self._add_agent,
             "project": self._add_project,
-            "projectRevision": self._add_project_revision,
+            "projectRevision": self._add_revision,
             "timestamp": self._add_timestamp,
             "document": self._add_document,
             "revision": self._add_revision,
@@ -156,23 +172,24 @@ class FileImporter:
                 self._tree.add(kind, record)
             return
         self._rank = _next_rank(kind, _FILE_ORDER[kind], self._rank)
-        if kind != DOCUMENT_REVISION.kind:
-            self._end_document()
+        if kind not in _REVISION_KINDS:
+            self._end_revised()
         if kind == GROVE.kind and (not self._whole or self._chain is not None):
             raise InvalidInputError("there is one grove in a file, and only in a file of a whole grove")
-        spec, read = self._specs[kind]
-        row = read(record)
-        if spec.unique:
-            self._require_new(kind, *(row[column] for column in spec.unique))
+        row = self._records.read(kind, record)
         if kind == EVENT.kind:
             self._add_event(record, row)
+        elif kind in _REVISION_KINDS and (
+            self._revised is None or _REVISIONS[self._revised.spec].kind != kind
+        ):
+            raise InvalidInputError(f"a {kind} follows its {_REVISION_KINDS[kind]}")
         else:
             self._adders[kind](row)
 
     def end(self) -> Imported:
         """Check that the file is complete."""
         self._end_tree()
-        self._end_document()
+        self._end_revised()
         if self._whole and self._chain is None:
             raise InvalidInputError("the file says that it is a whole grove, but does not hold one")
         if self._chain is not None:
@@ -201,10 +218,10 @@ class FileImporter:
             self._tree = None
         self._tree_rank = 0
 
-    def _end_document(self) -> None:
-        if self._document is not None and self._document.last != self._document.expected:
-            raise InvalidInputError("a document's last revisions are missing")
-        self._document = None
+    def _end_revised(self) -> None:
+        if self._revised is not None:
+            self._revised.require_complete()
+        self._revised = None
 
     def _add_grove(self, row: Row) -> None:
         self._owner = row.pop("owner_id")
@@ -219,20 +236,18 @@ class FileImporter:
 
     def _add_project(self, row: Row) -> None:
         if row["hidden"] is None:
-            self._require_new("project", row["name"].lower())
+            self._records.require_new("project", row["name"].lower())
         key, is_new = self._target.project(row)
         self._projects[row["ulid"]] = key
-        self._project = _Revised(key, is_new)
+        self._revised = _Revised(PROJECT, key, is_new)
 
-    def _add_project_revision(self, row: Row) -> None:
-        project, number = self._project, row["revision"]
-        if project is None:
-            raise InvalidInputError("a projectRevision follows its project")
-        if number <= project.last:
-            raise InvalidInputError(f"revision {number} does not follow revision {project.last}")
-        project.last = number
-        if project.is_new:
-            self._target.add(schema.project_revisions, {**row, "project": project.key})
+    def _add_revision(self, row: Row) -> None:
+        revised = self._revised
+        if revised is not None:
+            revised.add(row["revision"])
+            if revised.is_new:
+                table = schema.project_revisions if revised.spec is PROJECT else schema.revisions
+                self._target.add(table, {**row, revised.spec.kind: revised.key})
 
     def _add_event(self, record: Record, row: Row) -> None:
         if self._chain is None:
@@ -250,16 +265,7 @@ class FileImporter:
         if not 1 <= row["revision"] <= expected:
             raise InvalidInputError("a document has at least one revision, and is at one of them")
         key = self._documents[row["ulid"]] = self._target.document(row)
-        self._document = _Revised(key, expected=expected)
-
-    def _add_revision(self, row: Row) -> None:
-        document, number = self._document, row["revision"]
-        if document is None:
-            raise InvalidInputError("a revision follows its document")
-        if number != document.last + 1 or number > (document.expected or 0):
-            raise InvalidInputError(f"revision {number} does not follow revision {document.last}")
-        document.last = number
-        self._target.add(schema.revisions, {**row, "document": document.key})
+        self._revised = _Revised(DOCUMENT, key, expected=expected)
 
     def _add_tree(self, row: Row) -> None:
         self._tree = TreeImporter(row, self._target, self._references, self._agents, self._blobs.known)
@@ -292,7 +298,7 @@ class FileImporter:
         return TargetAddress(GROVE_KEY if kind is TargetKind.DOCUMENT else key, number, node)
 
     def _add_record(self, row: Row) -> None:
-        self._require_new("record", row["ulid"])
+        self._records.require_new("record", row["ulid"])
         self._target.record(row)
 
     def _add_group_entry(self, row: Row) -> None:
@@ -312,11 +318,6 @@ class FileImporter:
         if key is None:
             raise InvalidInputError(f"{name} names a project that is not in the file")
         return key
-
-    def _require_new(self, kind: str, *key: object) -> None:
-        if (kind, *key) in self._seen:
-            raise InvalidInputError(f"this {kind} is there twice")
-        self._seen.add((kind, *key))
 
 
 def _next_rank(kind: str, rank: int, last: int) -> int:

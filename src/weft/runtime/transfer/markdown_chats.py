@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import NoteReference, resolve_notes
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
@@ -40,7 +41,7 @@ def chat_of(caller: Caller, tree: str, node: str | None) -> Chat:
     reader = Reader.of(caller)
     value = reader.tree(tree)
     if value.mode is not Mode.DIALOGUE:
-        raise InvalidInputError("a tree in buffer mode is not a chat", hint="weft read prints its text")
+        raise InvalidInputError("a tree in buffer mode is not a chat", hint=Hint(HintKind.READ_TEXT))
     path = reader.path(tree, node)
     with caller.store.read() as session:
         saved = legacy_texts(session, find_tree(session, value.id))

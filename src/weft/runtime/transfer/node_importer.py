@@ -30,17 +30,10 @@ from weft.store.rows import (
     place_of_root,
 )
 from weft.tree.agent import AgentType
-from weft.tree.content import (
-    Content,
-    Image,
-    JsonValue,
-    Text,
-    blob_refs,
-    is_blank,
-    kind_of,
-)
+from weft.tree.content import Content, Image, Text, blob_refs, is_blank, kind_of
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.item import about_item
+from weft.tree.json import JsonValue
 from weft.tree.json_names import iso_moment
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Role

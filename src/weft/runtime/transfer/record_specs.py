@@ -48,13 +48,8 @@ from weft.store.rows import (
 )
 from weft.store.schema.records import PLACE
 from weft.tree.agent import parse_permissions
-from weft.tree.content import (
-    Content,
-    JsonValue,
-    check_content,
-    content_from_wire,
-    content_to_wire,
-)
+from weft.tree.content import Content, check_content, content_from_wire, content_to_wire
+from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT, NAME_LIMIT
 from weft.tree.reference import ProjectItem, ProjectItemKind, check_items, items_to_wire
 

@@ -8,18 +8,18 @@ from typing import cast
 from sqlalchemy import Table
 
 from weft.context.layers.stored import named_snapshots
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Record
 from weft.provenance.chain import event_hash
-from weft.runtime.transfer.checked_fields import COUNT, Located, Read, RecordReference, Row
-from weft.runtime.transfer.chunks import ChunkSequence
+from weft.runtime.transfer.checked_fields import COUNT, Located, Read, RecordReference, RecordSet, Row
 from weft.runtime.transfer.import_target import ImportTarget
 from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter
-from weft.runtime.transfer.record_specs import BODY, TREE_RECORDS
+from weft.runtime.transfer.record_specs import BLOB, BODY, TREE_RECORDS
 from weft.store import schema
+from weft.store.blobs import BLOB_LIMIT, IncomingBlob
 from weft.store.bodies import pack
 from weft.store.rows import MODES
-from weft.tree.content import JsonObject, JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment
 
 _BODY_LIMIT = 512 * 1024 * 1024
@@ -87,7 +87,6 @@ class TreeImporter:
         self._bodies: set[bytes] = set()
         self._responses: list[bytes] = []
         self._attempts = 0
-        self._seen: set[tuple[object, ...]] = set()
         self._chain = EventChain(self.ulid)
         self._nodes = NodeImporter(
             target,
@@ -103,17 +102,13 @@ class TreeImporter:
             RecordReference.NODE: self._nodes.key_of,
             RecordReference.RESPONSE: self._response_key,
         }
-        self._specs = {spec.kind: (spec, spec.reader(here)) for spec in TREE_RECORDS}
+        self._records = RecordSet(TREE_RECORDS, here)
 
     def add(self, kind: str, record: Record) -> None:
         """The next record of the tree, of any kind but blobs."""
         if kind != BODY.kind:
             self._chunks.require_complete()
-        spec, read = self._specs[kind]
-        row = read(record)
-        if spec.unique:
-            self._require_new(kind, *(row[column] for column in spec.unique))
-        row["tree"] = self.key
+        row = self._records.read(kind, record) | {"tree": self.key}
         match kind:
             case "body":
                 self._add_body(row)
@@ -129,7 +124,7 @@ class TreeImporter:
                 self._target.add_event(self._chain.add(record, row))
             case _:
                 self._check(kind, row)
-                self._target.add(cast("Table", spec.table), row)
+                self._target.add(cast("Table", self._records.specs[kind].table), row)
 
     def end(self) -> int:
         """Check that the tree is complete. Returns the number of its nodes."""
@@ -185,7 +180,7 @@ class TreeImporter:
         if not last:
             return
         digest = bytes.fromhex(chunk["sha256"])
-        self._require_new(BODY.kind, digest)
+        self._records.require_new(BODY.kind, digest)
         packed = _pack_checked(b"".join(self._body), digest, f"body {chunk['sha256'][:12]}…")
         self._body = []
         self._bodies.add(digest)
@@ -213,13 +208,89 @@ class TreeImporter:
             raise InvalidInputError(f"response {number} is not in the file")
         return self._expected["node"] + number
 
-    def _require_new(self, *key: object) -> None:
-        if key in self._seen:
-            raise InvalidInputError(f"this {key[0]} is there twice")
-        self._seen.add(key)
-
 
 def _pack_checked(data: bytes, digest: bytes, what: str) -> bytes:
     if hashlib.sha256(data).digest() != digest:
         raise InvalidInputError(f"{what} does not match its hash")
     return pack(data)
+
+
+class ChunkSequence:
+    """Checks that chunks follow one another without a gap."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._name: str | None = None
+        self._size = 0
+        self._offset = 0
+
+    def add(self, chunk: Row) -> tuple[bool, bool]:
+        """Whether the chunk is the first and the last of its bytes."""
+        name, size, offset, data = chunk["sha256"], chunk["size"], chunk["offset"], chunk["data"]
+        if size > self._limit:
+            raise LimitExceededError(f"{size:,} bytes are more than the limit of {self._limit:,}")
+        first = offset == 0
+        if first:
+            self.require_complete()
+            self._name, self._size, self._offset = name, size, 0
+        elif (name, size, offset) != (self._name, self._size, self._offset):
+            raise InvalidInputError("this chunk does not follow the one before")
+        self._offset += len(data)
+        if self._offset > size or (not data and size):
+            raise InvalidInputError("the chunks are more, or less, than their size says")
+        last = self._offset == size
+        if last:
+            self._name = None
+        return first, last
+
+    def require_complete(self) -> None:
+        if self._name is not None:
+            raise InvalidInputError(f"the rest of {self._name[:12]}… is missing")
+
+
+class BlobImporter:
+    """Images and recordings of a file: checked against their hashes, written if they are new."""
+
+    def __init__(self, target: ImportTarget) -> None:
+        self._target = target
+        self._chunks = ChunkSequence(BLOB_LIMIT)
+        self._read = BLOB.reader()
+        self._incoming: IncomingBlob | None = None
+        self._digest = hashlib.sha256()
+        self.known: set[str] = set()
+        self.missing = 0
+
+    def add(self, record: Record) -> None:
+        chunk = self._read(record)
+        ref, data = chunk["sha256"], chunk["data"]
+        if chunk["missing"]:
+            self.known.add(ref)
+            self.missing += not self._target.has_blob(ref)
+            return
+        if data is None or chunk["size"] is None:
+            raise InvalidInputError("a blob needs its size and data")
+        first, last = self._chunks.add(chunk)
+        if first:
+            self._digest = hashlib.sha256()
+            self._incoming = self._target.blob(ref)
+        self._digest.update(data)
+        if self._incoming is not None:
+            self._incoming.write(data)
+        if not last:
+            return
+        if self._digest.hexdigest() != ref:
+            self.discard()
+            raise InvalidInputError(f"blob {ref[:12]}… does not match its hash")
+        if self._incoming is not None:
+            self._incoming.finish()
+            self._incoming = None
+        self.known.add(ref)
+
+    def require_complete(self) -> None:
+        self._chunks.require_complete()
+
+    def discard(self) -> None:
+        """Remove what is written of a blob that is not complete."""
+        if self._incoming is not None:
+            self._incoming.drop()
+            self._incoming = None

@@ -26,8 +26,8 @@ from weft.store.rows import Flag, NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject
 from weft.tree.reference import TargetKind
 
 V = TypeVar("V")
@@ -50,7 +50,7 @@ class ColumnSwap(Reversal, Generic[V]):
     """The row that the event changed."""
     before: Callable[[Step], V]
     after: Callable[[Step], V]
-    conflict: Callable[[Step, Any, V], Conflict | None]
+    conflict: Callable[[Step, Any, V], Conflict | None] = lambda _step, _row, _present: None
     """None if the row still has the given value and nothing depends on it."""
     write: Callable[[Step, Any, V], object]
     """Check that the row can have the value, and write it."""
@@ -89,9 +89,9 @@ def presence(
     """
 
     def conflict(step: Step, row: Any, present: bool) -> Conflict | None:  # noqa: FBT001 - a value of the swap
-        if (getattr(row, column.name) is None) == present:
-            return None
-        return Conflict((gone if present else back).format(row=row), step.payload[names])
+        words = (gone if present else back).format(row=row)
+        is_there = getattr(row, column.name) is None
+        return None if is_there == present else Conflict(words, step.payload[names])
 
     def write(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
         if wanted and check is not None:
@@ -127,39 +127,33 @@ def _node(step: Step) -> NodeRow:
     return visible_node(step, step.payload["node"])
 
 
-def _exclusion_conflict(_: Step, row: NodeRow, present: bool) -> Conflict | None:  # noqa: FBT001 - as above
-    if bool(row.flags & Flag.EXCLUDED) == present:
-        return None
-    return Conflict(f"[{row.local_id}] was {'included' if present else 'excluded'} again", row.ulid)
-
-
 _EXCLUSION = ColumnSwap[bool](
     find=_node,
     before=lambda step: step.kind is EventKind.INCLUDE,
     after=lambda step: step.kind is EventKind.EXCLUDE,
-    conflict=_exclusion_conflict,
+    conflict=lambda _, row, present: (
+        None
+        if bool(row.flags & Flag.EXCLUDED) == present
+        else Conflict(f"[{row.local_id}] was {'included' if present else 'excluded'} again", row.ulid)
+    ),
     write=lambda step, row, _: step.scope.transaction.update_node(row, flags=row.flags ^ Flag.EXCLUDED),
 )
 
 
-def _bookmark_conflict(_: Step, row: NodeRow, present: tuple[bool, str | None]) -> Conflict | None:
-    if (bool(row.flags & Flag.BOOKMARKED), row.bookmark_label) == present:
-        return None
-    return Conflict(f"the bookmark on [{row.local_id}] was changed", row.ulid)
-
-
-def _put_bookmark(step: Step, row: NodeRow, wanted: tuple[bool, str | None]) -> None:
-    is_marked, label = wanted
-    flags = row.flags | Flag.BOOKMARKED if is_marked else row.flags & ~Flag.BOOKMARKED
-    step.scope.transaction.update_node(row, flags=flags, bookmark_label=label)
-
-
-_BOOKMARK = ColumnSwap[tuple[bool, str | None]](
+_BOOKMARK = ColumnSwap[tuple[int, str | None]](
     find=_node,
-    before=lambda step: (step.inverse["bookmarked"], step.inverse["label"]),
-    after=lambda step: (True, step.payload["label"]) if step.kind is EventKind.BOOKMARK else (False, None),
-    conflict=_bookmark_conflict,
-    write=_put_bookmark,
+    before=lambda step: (Flag.BOOKMARKED * step.inverse["bookmarked"], step.inverse["label"]),
+    after=lambda step: (
+        (Flag.BOOKMARKED, step.payload["label"]) if step.kind is EventKind.BOOKMARK else (0, None)
+    ),
+    conflict=lambda _, row, present: (
+        None
+        if (row.flags & Flag.BOOKMARKED, row.bookmark_label) == present
+        else Conflict(f"the bookmark on [{row.local_id}] was changed", row.ulid)
+    ),
+    write=lambda step, row, wanted: step.scope.transaction.update_node(
+        row, flags=row.flags & ~Flag.BOOKMARKED | wanted[0], bookmark_label=wanted[1]
+    ),
 )
 
 

@@ -13,9 +13,9 @@ from weft.runtime.undo.step import Step, event_at, refuse
 from weft.store import schema
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.tree.agent import AgentType
-from weft.tree.content import JsonValue
 from weft.tree.edge import EdgeType
 from weft.tree.event_kinds import EventKind
+from weft.tree.json import JsonValue
 from weft.tree.reference import TargetKind
 
 _nodes = schema.nodes

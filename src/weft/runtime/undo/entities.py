@@ -19,8 +19,8 @@ from weft.store.records import record_rows
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject
 from weft.tree.reference import TargetKind
 
 _trees, _agents, _documents, _projects = schema.trees, schema.agents, schema.documents, schema.projects
@@ -37,19 +37,18 @@ def _archived_by_event(step: Step) -> int | None:
     return step.event.created_at if step.event.kind.startswith("archive") else None
 
 
-def _tree_archive_conflict(step: Step, tree: Any, present: int | None) -> Conflict | None:
-    if tree.archived_at == present:
-        return None
-    done = "archived" if present is None else "unarchived, or archived again"
-    return Conflict(f"the tree was {done}", step.tree.ulid)
-
-
 _TREE_ARCHIVE = ColumnSwap[int | None](
     allow_archived=True,
     find=lambda step: step.tree,
     before=lambda step: step.inverse.get("archivedAt"),
     after=_archived_by_event,
-    conflict=_tree_archive_conflict,
+    conflict=lambda _, tree, present: (
+        None
+        if tree.archived_at == present
+        else Conflict(
+            f"the tree was {'archived' if present is None else 'unarchived, or archived again'}", tree.ulid
+        )
+    ),
     write=lambda step, tree, moment: set_archived(step.scope, tree, moment),
 )
 
@@ -101,10 +100,9 @@ def _archived(name: str, row: Any) -> Conflict | None:
 def _document_use(step: Step, row: Any) -> Conflict | None:
     if row.revision != 1:
         return Conflict(f"{row.title!r} was saved again", agent=_reviser(step, schema.revisions, row))
-    if row.archived_at is not None:
-        return _archived(row.title, row)
-    require_no_references(step, TargetKind.DOCUMENT, GROVE, row.key, repr(row.title))
-    return None
+    if row.archived_at is None:
+        require_no_references(step, TargetKind.DOCUMENT, GROVE, row.key, repr(row.title))
+    return _archived(row.title, row)
 
 
 def _project_use(step: Step, row: Any) -> Conflict | None:
@@ -317,7 +315,6 @@ _RECORDS = ColumnSwap[bool](
     find=_records,
     before=lambda _: False,
     after=lambda _: True,
-    conflict=lambda step, rows, present: None,  # noqa: ARG005 - nothing can have changed
     write=_hide_records,
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError
 from weft.runtime.operations.cursors import set_working_buffer, working_buffer
 from weft.runtime.operations.metadata import lives, prune_from, recount, restore_pruned
@@ -18,10 +19,10 @@ from weft.runtime.undo.step import (
     Reversal,
     Step,
     cursor_now,
+    incomplete,
     node_named,
     put_cursor,
     refuse,
-    too_old,
     visible_node,
 )
 from weft.store import schema
@@ -30,8 +31,9 @@ from weft.store.tree_queries import selections_of
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue, plain_text
+from weft.tree.content import plain_text
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.text_diff import TextChange
 
 _nodes = schema.nodes
@@ -94,7 +96,7 @@ def _require_right_to_commit(step: Step) -> None:
     require_permission(scope.transaction, scope.actor, Permission.LOOM_WRITE, "step over a commit")
     require_access(scope.transaction, scope.actor, MemberRole.EDITOR, step.tree.key)
     if step.tree.archived_at is not None:
-        raise ConflictError("the tree is archived", hint="unarchive it first")
+        raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
 
 
 def _created(step: Step) -> list[NodeRow]:
@@ -249,7 +251,7 @@ def _typed(step: Step) -> TextChange:
         )
     ).one_or_none()
     if row is None:
-        raise too_old(step.event.kind)
+        raise incomplete(step.event.kind)
     return TextChange(*row)
 
 

@@ -21,8 +21,8 @@ from weft.runtime.undo.step import Reversal, Step, node_named
 from weft.store import schema
 from weft.store.records import record_rows
 from weft.store.rows import Flag
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, Subject
+from weft.tree.json import JsonObject, JsonValue
 
 _Fields = dict[str, JsonValue]
 _GROVE_ROWS: Mapping[Subject, Table] = {

@@ -22,26 +22,26 @@ from weft.store.transaction import GROVE
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EVIDENCE_KINDS, EventKind
+from weft.tree.json import JsonObject, JsonValue
 
 _events = schema.events
 
 
 class EventFields(dict[str, Any]):
-    """A payload or an inverse; a field that it lacks was not yet recorded by the Weft that wrote it."""
+    """A payload or an inverse. A field may be missing in an event that another program wrote to a file."""
 
     def __init__(self, kind: str, fields: JsonObject) -> None:
         super().__init__(fields)
         self._kind = kind
 
     def __missing__(self, name: str) -> NoReturn:
-        raise too_old(self._kind)
+        raise incomplete(self._kind)
 
 
-def too_old(kind: str) -> ConflictError:
+def incomplete(kind: str) -> ConflictError:
     return ConflictError(
-        f"this {kind} was recorded by an older Weft, without all that undo and redo need",
+        f"this {kind} was recorded without all that undo and redo need",
         hint="nothing was changed; reverse it with another operation",
     )
 
@@ -93,9 +93,9 @@ def _tops(session: Session, own: Select[Any]) -> Tops:
     last = _recorded(row)
     match last.kind:
         case EventKind.UNDO:
-            return Tops(_number(last.payload, "below"), last.ordinal)
+            return Tops(_ordinal(last.payload, "below"), last.ordinal)
         case EventKind.REDO:
-            return Tops(_number(last.payload, "redoes"), _number(last.payload, "above"))
+            return Tops(_ordinal(last.payload, "redoes"), _ordinal(last.payload, "above"))
         case _:
             return Tops(last.ordinal, None)
 
@@ -106,8 +106,7 @@ def _recorded(row: Any) -> RecordedEvent:
     )
 
 
-def _number(payload: JsonObject, name: str) -> int | None:
-    # An undo of an older Weft does not have the field: history ends there.
+def _ordinal(payload: JsonObject, name: str) -> int | None:
     return cast("int | None", payload.get(name))
 
 

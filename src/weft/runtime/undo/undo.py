@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import cast
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.permissions import require_access, require_permission
@@ -20,8 +21,8 @@ from weft.runtime.undo.step import (
 from weft.store.rows import TreeState
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
-from weft.tree.content import JsonObject, JsonValue
 from weft.tree.event_kinds import EventKind, HistoryStep, Trait
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import counted
 
 _STEP_LIMIT = 1_000
@@ -125,7 +126,7 @@ def _reversal(scope: Scope, chain: TreeState | None, event: RecordedEvent) -> Re
     require_permission(scope.transaction, scope.actor, reversal.permission, f"step over {event.kind}")
     require_access(scope.transaction, scope.actor, reversal.access, _key(chain))
     if chain is not None and chain.archived_at is not None and not reversal.allow_archived:
-        raise ConflictError("the tree is archived", hint="unarchive it first")
+        raise ConflictError("the tree is archived", hint=Hint(HintKind.UNARCHIVE))
     return reversal
 
 

@@ -12,19 +12,9 @@ from typing import assert_never
 
 from weft.runtime.views.outline import OutlineRow
 from weft.tree.agent import AgentType
-from weft.tree.content import (
-    Audio,
-    Block,
-    Image,
-    JsonValue,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    blocks_of,
-    plain_text,
-)
+from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult, blocks_of, plain_text
 from weft.tree.edge import SourceRole
+from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
 from weft.tree.node import Node, counted, node_marks
 from weft.tree.tree import Mode, Tree

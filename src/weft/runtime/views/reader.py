@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import bindparam, or_, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.events.log import Event, event_from_row, grove_id
@@ -191,7 +192,7 @@ class Reader:
             return recent
         for tree in self.trees(limit=1):
             return tree.id
-        raise NotFoundError("the grove has no open trees", hint='plant one: weft new "A title"')
+        raise NotFoundError("the grove has no open trees", hint=Hint(HintKind.PLANT))
 
     def node(self, tree: str, reference: str, *, hidden: bool = False) -> Node:
         """A node; one that was undone only where that is asked for."""

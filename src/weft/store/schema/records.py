@@ -1,7 +1,7 @@
 """Tables of records in their streams, of the index of collapsed groups, and of the search index.
 
 Where a place has no user, project, session or topic, the column is empty, not null: so that one
-index finds a stream, whatever it belongs to, and one constraint keeps its ids apart.
+index finds every stream, and one constraint keeps its ids apart.
 """
 
 from sqlalchemy import (

@@ -15,7 +15,7 @@ from weft.runtime.collaboration.commands.reference_commands import joined_with
 from weft.runtime.contexts.items import AttachAll, attach_all, item_of
 from weft.runtime.contexts.linked_documents import names_hint
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import model_agent
+from weft.runtime.generation.start_point import StartPlace, model_agent
 from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge
@@ -119,13 +119,11 @@ def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutc
         temperature=action.temperature,
         max_tokens=action.tokens,
         stop=action.stop or None,
-        chain=context.session.chain,
-        moves=False,
-        as_subjects=True,
         unattended=context.session.unattended,
     )
     session = context.session
-    with context.session.generations.stream(context.tree, start.ulid, options) as stream:
+    place = StartPlace(tree=context.tree, node=start.ulid, chain=session.chain, moves=False, as_subjects=True)
+    with session.generations.stream(place.tree, place.node, options, place) as stream:
         session.stream = stream
         if session.is_stopped:
             stream.stop()

@@ -24,6 +24,7 @@ from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.memory_block import MemoryContents
 from weft.context.agent_view.node_headings import HeadingFacts
 from weft.context.tokens import DEFAULT
+from weft.error_hints import Face, hint_on
 from weft.errors import (
     ContextLimitError,
     InvalidInputError,
@@ -37,7 +38,6 @@ from weft.runtime.collaboration.commands.context import (
     CommandContext,
     CommandOutcome,
     reached_tree,
-    with_agent_hint,
 )
 from weft.runtime.collaboration.commands.memory_commands import run_memory_command
 from weft.runtime.collaboration.commands.node_commands import read_document, run_node_command, write_document
@@ -93,6 +93,7 @@ class CommandSession:
         within: frozenset[Permission] | None = None,
         chain: tuple[str, ...] = (),
         unattended: bool = False,
+        face: Face = Face.PYTHON,
     ) -> None:
         """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again."""
         if not is_ulid(run):
@@ -108,6 +109,8 @@ class CommandSession:
         self.chain = self._led_here(chain)
         """Who must not be asked: those who led here, and the agent itself."""
         self.unattended = unattended
+        self.face = Face.AGENT if agent.type is AgentType.MODEL else face
+        """Where its errors are read."""
         self.results: list[Result] = []
         """Of this run, with their whole texts."""
         self._shown: dict[str, str] = {}
@@ -268,8 +271,9 @@ class CommandSession:
 
     def in_words(self, error: WeftError) -> WeftError:
         """An error as this agent reads it."""
-        told = _in_words(error)
-        return with_agent_hint(told) if self.agent.type is AgentType.MODEL else told
+        error = _in_words(error)
+        error.hint = hint_on(self.face, error.hint)
+        return error
 
     def _act(self, command: Command) -> CommandOutcome:
         row = CATALOG[command.name]
@@ -389,21 +393,25 @@ class CommandResults(list[Result]):
         return next((result.error for result in self if result.error is not None), None)
 
 
-def run_commands(caller: Caller, tree: str, text: str, agent: str | None = None) -> CommandResults:
+def run_commands(
+    caller: Caller, tree: str, text: str, agent: str | None = None, *, face: Face = Face.PYTHON
+) -> CommandResults:
     """Carry out lines of commands as the grove's caller, or as an agent that acts for it."""
     found = read_commands(text)
-    session = session_for(caller, tree, agent)
+    session = session_for(caller, tree, agent, face=face)
     session.run(found, turn=1)
     return CommandResults(session.results)
 
 
-def session_for(caller: Caller, tree: str, agent: str | None = None) -> CommandSession:
+def session_for(
+    caller: Caller, tree: str, agent: str | None = None, *, face: Face = Face.PYTHON
+) -> CommandSession:
     """A run of its own."""
     executor = caller.executor
     with executor.store.read() as session:
         key = caller.actor.agent if agent is None else find_agent(session, agent)
         value = agent_value(agent_row(session, key))
-    return CommandSession(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy))
+    return CommandSession(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy), face=face)
 
 
 def read_commands(text: str) -> tuple[ScannedCommand, ...]:
