@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - cog imports it from the repository's root; docs is a folder of pages, not a package
-"""What the pages show: real sessions, real help, real signatures. `make docs` writes them anew.
+"""Generate what the pages show: real sessions, real help, real signatures. `make docs` writes them.
 
-Everything is fixed (clock, ids, width, no colour), so that a page changes only when Weft does.
+Clock, ids, width and colours are fixed, so that a page changes only if Weft does.
 """
 
 import ast
@@ -73,7 +73,7 @@ _PLAIN = {
 
 
 class Session:
-    """A person at a prompt, in an empty folder, with a grove that gives the same ids every time.
+    """A session at a prompt, in an empty folder, with a grove that gives the same ids every time.
 
     With `sample=True` the grove is the sample as `make run` plants it.
     """
@@ -99,7 +99,7 @@ class Session:
         return Path(self._folder.name)
 
     def python(self, source: str) -> str:
-        """The statements as typed at Python's prompt, each with what it prints."""
+        """Statements at Python's prompt, each with its output."""
         lines = source.strip("\n").splitlines()
         shown: list[str] = []
         done = 0
@@ -121,7 +121,7 @@ class Session:
             return next(node.local_id for node in nodes if evidence.raw_response(node.tree_id, node.id))
 
     def shell(self, *commands: str) -> str:
-        """`weft` commands as typed in a terminal, each with what the screen shows."""
+        """`weft` commands in a terminal, each with the screen's output."""
         shown: list[str] = []
         for command in commands:
             self._now += _MINUTE
@@ -139,7 +139,7 @@ class Session:
         return _fence("console", "\n".join(shown))
 
     def pipe(self, *pipelines: str) -> str:
-        """Shell lines with `weft` in them, where a program reads what it prints."""
+        """Shell lines with `weft` in a pipe, each with its output."""
         shown: list[str] = []
         scripts = str(Path(sys.executable).parent)
         environment = os.environ | {
@@ -168,19 +168,19 @@ class Session:
         return [line.rstrip() for line in lines]
 
     def _open(self, address: str | Path | None = None, *, clock: Clock | None = None) -> weft.Grove:
-        """What `weft.open` is here."""
-        # Whatever worked by itself would take its chances between two statements.
+        """Replaces `weft.open`."""
+        # Background work would run at random moments between two statements.
         grove = open_grove(address, clock=clock or self.clock, entropy=self.entropy, background=False)
         return self._opened.enter_context(grove)
 
     def _end(self) -> None:
-        """Let the groves go before their folder is removed."""
+        """Close the groves before their folder is removed."""
         self._opened.close()
         self._folder.cleanup()
 
     @contextlib.contextmanager
     def _here(self) -> Generator[None]:
-        """In the session's folder, where `weft.open` makes groves with fixed ids and times."""
+        """Work in the session's folder, where `weft.open` opens groves with fixed ids and times."""
         real, before = weft.open, Path.cwd()
         weft.open = self._open
         os.chdir(self.folder)
@@ -192,7 +192,7 @@ class Session:
 
 
 def _starts(line: str) -> bool:
-    """Whether a line begins a statement rather than going on with one."""
+    """True if a line begins a statement."""
     return not line.startswith((" ", ")", "]", "}"))
 
 
@@ -201,14 +201,14 @@ def _fence(language: str, text: str) -> str:
 
 
 class _Screen(io.StringIO):
-    """What somebody in front of a terminal sees, in order."""
+    """What a terminal shows, in order."""
 
     def isatty(self) -> bool:
         return True
 
 
 def run_weft(arguments: Sequence[str], settings: Settings) -> str:
-    """The command line, as the `weft` script runs it, on a screen of its own."""
+    """Run the command line as the `weft` script does, on a screen of its own."""
     screen = _Screen()
     with _environment(_PLAIN), contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
         app(arguments, prog_name="weft", standalone_mode=False, obj=settings)
@@ -227,7 +227,7 @@ def _environment(values: Mapping[str, str]) -> Generator[None]:
 
 
 def command_reference() -> str:
-    """The help of `weft` and of every command, as they print it; what is the same in all stands in the first."""
+    """The help of `weft` and of every command; the options that all have are shown once."""
     root = get_command(app)
     sections = [_fence("text", _help_of())]
     sections += [
@@ -237,7 +237,7 @@ def command_reference() -> str:
 
 
 def command_paths(command: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command by the words that call it, groups before what is in them."""
+    """Every command by its words, groups before their commands."""
     children: Mapping[str, object] = getattr(command, "commands", {})
     for name, child in children.items():
         yield (*above, name)
@@ -259,12 +259,12 @@ def function_reference(name: str, function: Callable[..., object]) -> str:
 
 
 def class_reference(*classes: type) -> str:
-    """Classes one does things with: what each can do, in the order of the source."""
+    """Classes with methods, in the order of the source."""
     return "\n".join(_class_section(cls) for cls in classes)
 
 
 def value_reference(*classes: type) -> str:
-    """Classes that only hold something: their fields."""
+    """Classes of values, with their fields."""
     return "".join(f"- **`{cls.__name__}`** {_value_line(cls)}\n" for cls in classes)
 
 
@@ -282,7 +282,7 @@ def option_table(options: type[Options], *, without: type[Options] | None = None
 
 
 def error_table() -> str:
-    """Every error with its code and what the faces make of it."""
+    """Every error with its code, retry rule and exit code."""
     rows = ["| error | code | when | try again | exit code |", "|---|---|---|---|---|"]
     for name in errors.__all__:
         error = getattr(errors, name)
@@ -293,7 +293,7 @@ def error_table() -> str:
 
 
 def exit_code_table() -> str:
-    """What each exit code of the command line stands for."""
+    """The meaning of each exit code of the command line."""
     codes: dict[int, list[str]] = {}
     for code, row in CODES.items():
         codes.setdefault(row.exit, []).append(f"`{code}`")
@@ -319,7 +319,7 @@ def _members(cls: type) -> Iterator[tuple[str, object]]:
 
 
 def _filled_types(cls: type) -> dict[str, str]:
-    """What the type variables of the classes it is made from stand for in this one."""
+    """The types of a class's inherited type variables."""
     filled: dict[str, str] = {}
     for base in getattr(cls, "__orig_bases__", ()):
         values = get_args(base)
@@ -345,7 +345,7 @@ def _member_line(name: str, member: object, filled: Mapping[str, str]) -> str:
 
 
 def _written(function: object) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """The function as it stands in the source, where types have the names people gave them."""
+    """The function as written in the source, where types have their own names."""
     assert inspect.isfunction(function)  # noqa: S101 - the pages name functions and methods only
     found = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101 - see above
@@ -407,7 +407,7 @@ def _annotation(annotation: ast.expr | None) -> str:
 
 
 class _Unquoted(ast.NodeTransformer):
-    """Types that are named before they exist stand in quotes, which are of no interest to readers."""
+    """Remove the quotes of forward references."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
@@ -415,7 +415,7 @@ class _Unquoted(ast.NodeTransformer):
 
 def _value_line(cls: type) -> str:
     doc = " ".join((inspect.getdoc(cls) or "").split())
-    # Where nobody wrote a docstring, dataclasses and tuples put their signature there.
+    # Without a docstring, dataclasses and tuples have their signature there.
     doc = "" if doc.startswith(f"{cls.__name__}(") else doc + " "
     fields: Sequence[str] = getattr(cls, "__match_args__", ())
     names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else fields

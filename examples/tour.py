@@ -154,7 +154,7 @@ def walk(tour: Tour, *, waits: bool) -> None:
         try:
             screen()
         except NotFoundError as gone:
-            tour.tell(f"{gone.message}: the sample was changed. Remove {tour.path.parent} to begin anew.")
+            tour.tell(f"{gone.message}: the sample was changed. Remove {tour.path.parent} to begin again.")
         if waits and number < len(screens):
             console.print(Text("\nEnter goes on, q ends. ", "dim"), end="")
             if input().strip().lower().startswith("q"):

@@ -1,4 +1,4 @@
-"""ULIDs, and the short local ids that people and models say aloud."""
+"""ULIDs, short local ids for people and models, and the clock and entropy that ids are made of."""
 
 import os
 import re

@@ -15,7 +15,7 @@ from tests.events.listening import member
 
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.grove.grove import Grove
-from weft.knowledge.tools.registry import ToolRegistry, installed_tools
+from weft.knowledge.tools.base import ToolRegistry, installed_tools
 from weft.runtime.contexts.turn_tools import MACHINE_ZONE, TurnToolCall, TurnTools
 from weft.runtime.generation.sent_request import Rebuilt
 from weft.runtime.operations.executor import Caller

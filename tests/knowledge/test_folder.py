@@ -7,9 +7,8 @@ import pytest
 from tests.covers import covers
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
-from weft.knowledge.folder import Folder
-from weft.knowledge.pictures import measure_picture
-from weft.knowledge.tags import tags_of
+from weft.knowledge.folder import Folder, measure_picture
+from weft.knowledge.notes import tags_of
 
 
 @pytest.fixture

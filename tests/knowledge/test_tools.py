@@ -12,9 +12,17 @@ from weft.context.layers.items import document, node
 from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.folder import Folder
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Desk, GroveHit, Tool, ToolArguments, WebPage
-from weft.knowledge.tools.registry import GROUP, ToolRegistry, installed_tools
-from weft.knowledge.tools.tool_output import say
+from weft.knowledge.tools.base import (
+    GROUP,
+    GroveHit,
+    Tool,
+    ToolArguments,
+    ToolContext,
+    ToolRegistry,
+    WebPage,
+    installed_tools,
+    say,
+)
 from weft.tree.reference import Vault
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC)
@@ -36,7 +44,7 @@ def notes(tmp_path):
         seconds = datetime.fromisoformat(moment).timestamp()
         os.utime(place, (seconds, seconds))
 
-    return Desk(now=NOW, mounted=lambda: Mounted([vault])), write
+    return ToolContext(now=NOW, mounted=lambda: Mounted([vault])), write
 
 
 def run(desk, name, **arguments):
@@ -69,7 +77,7 @@ TOLL = Tool(name="toll", description="", arguments=Nothing, run=lambda _desk, _g
 def test_anyones_tool_is_one_of_them_and_a_broken_one_keeps_no_others(value, why):
     registry = ToolRegistry(installed={"broken": EntryPoint("broken", value, GROUP)}).with_tool(TOLL)
     assert registry.names == ["broken", "toll"]
-    assert registry.tool("toll")(Desk(now=NOW), {}).render() == "<toll>\nPay.\n</toll>"
+    assert registry.tool("toll")(ToolContext(now=NOW), {}).render() == "<toll>\nPay.\n</toll>"
     with pytest.raises(InvalidInputError, match=why):
         registry.tool("broken")
     with pytest.raises(NotFoundError, match="no tool 'tall'"):
@@ -85,7 +93,7 @@ def test_anyones_tool_is_one_of_them_and_a_broken_one_keeps_no_others(value, why
         ("localSearch", {"query": "?"}, "no word"),
         ("localSearch", {"query": "a", "limit": 31}, "limit"),
         ("localSearch", {"query": "a", "where": ["moon"]}, "where"),
-        ("localSearch", {"query": "a", "timeRange": "soon"}, "stretch of time"),
+        ("localSearch", {"query": "a", "timeRange": "soon"}, "not a period"),
         ("localSearch", {"query": "a", "else": 1}, "else"),
         ("readNote", {"path": "a.md", "start": 0}, "start"),
         ("getTimeInfo", {"zone": "Moon/Base"}, "time zone"),
@@ -210,7 +218,7 @@ def test_the_tree_of_files(notes):
     with pytest.raises(NotFoundError, match="no vault"):
         run(desk, "getFileTree", vault="Else")
     with pytest.raises(UnavailableError, match="No folder"):
-        run(Desk(now=NOW), "getFileTree")
+        run(ToolContext(now=NOW), "getFileTree")
 
 
 @pytest.fixture
@@ -222,7 +230,7 @@ def two_vaults(tmp_path):
         (root / "lamp.md").write_text(f"The lamp of {root.name}.")
     (roots[1] / "deep" / "well.md").write_text("A well.")
     vaults = [Vault(id=root.name, name=root.name, path=str(root), created_at=NOW) for root in roots]
-    return Desk(now=NOW, mounted=lambda: Mounted(vaults)), roots
+    return ToolContext(now=NOW, mounted=lambda: Mounted(vaults)), roots
 
 
 @covers("toolcall.get-file-tree")
@@ -325,7 +333,7 @@ def test_what_a_search_gave_and_what_links_name_can_be_read(notes):
     assert run(desk, "readNote", path="C#.md").attributes == {"path": "C#.md"}
     with pytest.raises(NotFoundError) as caught:
         run(desk, "readNote", path="five#L1")
-    assert caught.value.hint == "getFileTree lists those there are"
+    assert caught.value.hint == "getFileTree lists the notes"
 
 
 @pytest.mark.outer
@@ -355,12 +363,14 @@ def test_a_long_note_is_read_part_by_part(notes):
 
 @covers("toolcall.get-time-info")
 def test_what_time_it_is():
-    assert run(Desk(now=NOW), "getTimeInfo").render() == (
+    assert run(ToolContext(now=NOW), "getTimeInfo").render() == (
         "<getTimeInfo>\nReckon from this time, and from no other:\n\n"
         "now: 2026-03-31T15:30:00+00:00\nweekday: Tuesday\nweek: 2026-W14\nutc: 2026-03-31T15:30:00+00:00\n"
         "seconds since 1970: 1774971000\n</getTimeInfo>"
     )
-    told = run(Desk(now=NOW), "getTimeInfo", zone="Europe/Berlin", timeRange="since yesterday").render()
+    told = run(
+        ToolContext(now=NOW), "getTimeInfo", zone="Europe/Berlin", timeRange="since yesterday"
+    ).render()
     assert told.startswith('<getTimeInfo zone="Europe/Berlin" timeRange="since yesterday">')
     assert "now: 2026-03-31T17:30:00+02:00" in told
     assert told.endswith("begins: 2026-03-30T00:00:00+02:00\nends before: open\n</getTimeInfo>")
@@ -380,17 +390,17 @@ class Web:
 @covers("toolcall.web-search-off")
 def test_the_web_is_searched_only_where_somebody_searches_it():
     with pytest.raises(UnavailableError, match="webSearch is off: no provider is configured"):
-        run(Desk(now=NOW), "webSearch", query="lamp")
+        run(ToolContext(now=NOW), "webSearch", query="lamp")
     web = Web(
         WebPage("Lamp", "https://example.org/?a=1&b=2", "A </webSearch> lamp.", "2026-01-01"),
         WebPage("", "https://b.example", ""),
     )
-    output = run(Desk(now=NOW, web=web, first=4), "webSearch", query="lamp", timeRange="week", limit=2)
+    output = run(ToolContext(now=NOW, web=web, first=4), "webSearch", query="lamp", timeRange="week", limit=2)
     assert web.asked == [("lamp", 2, "week")]
     shown = output.render()
     assert shown.startswith('<webSearch query="lamp" timeRange="week">\nThese are results')
     assert "[4]\n<url_content>\n<title>Lamp</title>\n<url>https://example.org/?a=1&b=2</url>" in shown
     assert shown.count("</webSearch>") == 1
     assert "Sources:\n[4] https://example.org/?a=1&b=2 (Lamp)\n[5] https://b.example\n" in shown
-    nothing = run(Desk(now=NOW, web=Web()), "webSearch", query="lamp")
+    nothing = run(ToolContext(now=NOW, web=Web()), "webSearch", query="lamp")
     assert "found nothing" in nothing.content

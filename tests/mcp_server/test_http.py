@@ -12,7 +12,7 @@ from tests.mcp_server.talk import OverHttp
 import weft
 from weft.mcp_server.server import McpFace
 from weft.mcp_server.transports import PATH, create_mcp_app
-from weft.server.settings import ServerSettings
+from weft.server import ServerSettings
 from weft.tree.agent import AgentType
 
 KEY = "the-owners-key"

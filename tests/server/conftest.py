@@ -6,8 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import weft
-from weft.server.app import create_app
-from weft.server.settings import ServerSettings
+from weft.server import ServerSettings, create_app
 
 KEY = "the-owners-key"
 LIMIT = 200_000

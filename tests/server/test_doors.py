@@ -11,7 +11,7 @@ from tests.server.conftest import KEY, LIMIT, Asker
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.operations.access import admit, digest_of_token
 from weft.runtime.operations.executor import Caller
-from weft.server.settings import ServerSettings
+from weft.server import ServerSettings
 from weft.store import schema
 
 OPEN = {("GET", "/api/health"), ("GET", "/enter")}
@@ -219,8 +219,7 @@ def test_what_is_not_there_is_a_404_and_a_wrong_method_a_405(owner):
 def test_our_own_mistakes_are_told_without_their_insides(loom, monkeypatch):
     from starlette.testclient import TestClient
 
-    from weft.server.app import create_app
-    from weft.server.settings import ServerSettings
+    from weft.server import ServerSettings, create_app
 
     def broken(self, **_):
         raise RuntimeError("secret insides")
@@ -257,5 +256,5 @@ def test_a_page_that_was_let_in_by_name_may_read_answers_and_no_other_may(owner,
 @covers("http.named-origins")
 @pytest.mark.parametrize("origin", ["*", "null", "example.org", "https://", "https://a.b/c", "https://a b"])
 def test_only_a_pages_origin_can_be_let_in(origin):
-    with pytest.raises(InvalidInputError, match="no page's origin"):
+    with pytest.raises(InvalidInputError, match="is not an origin"):
         ServerSettings(origins=[origin])

@@ -11,8 +11,7 @@ from tests.covers import covers
 from tests.server.conftest import KEY
 
 from weft.grove.grove import open_grove
-from weft.server.app import create_app
-from weft.server.settings import ServerSettings
+from weft.server import ServerSettings, create_app
 
 with warnings.catch_warnings():
     # It looks for plugins of other tools as it is imported.

@@ -81,34 +81,30 @@ _COMPLETERS: Mapping[str, _Completer] = {
 """What completes a value, by the word that help shows for it."""
 
 
-def argument(word: str, help: str, *, complete: _Completer | None = None, min: int | None = None) -> Any:  # noqa: A002 - typer's words
+def argument(word: str, help: str, *, complete: _Completer | None = None, **limits: Any) -> Any:  # noqa: A002 - typer's word
     """An argument, by the word that help shows for it: `NODE`, or `[TREE]...`."""
     completer = complete or _COMPLETERS.get(word.strip("[]."))
-    return typer.Argument(metavar=word, help=help, min=min, autocompletion=completer)
+    return typer.Argument(metavar=word, help=help, autocompletion=completer, **limits)
 
 
 def option(
     usage: str,
-    help: str | type[Options] | None = None,  # noqa: A002 - typer's words
+    help: str | type[Options] | None = None,  # noqa: A002 - typer's word
     *,
-    complete: _Completer | None = None,
-    min: int | None = None,  # noqa: A002
-    max: int | None = None,  # noqa: A002
     panel: str | None = None,
+    **limits: Any,
 ) -> Any:
-    """An option with a value, as help shows it: `--session -s ID`; an options class describes its own."""
+    """An option with a value, as help shows it: `--session -s ID`; `limits` are `min` and `max`.
+
+    An options class as `help` describes its own option.
+    """
     names = [word for word in usage.split() if word.startswith("-")]
     word = usage.removeprefix(" ".join(names)).strip()
     if isinstance(help, type):
         help = help.specs()[names[0].strip("-").replace("-", "_")].help  # noqa: A001 - typer's word
+    completer = _COMPLETERS.get(word)
     return typer.Option(
-        *names,
-        metavar=word or None,
-        help=help,
-        min=min,
-        max=max,
-        autocompletion=complete or _COMPLETERS.get(word),
-        rich_help_panel=panel,
+        *names, metavar=word or None, help=help, autocompletion=completer, rich_help_panel=panel, **limits
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
-    from weft.knowledge.tools.registry import AnyTool
+    from weft.knowledge.tools.base import AnyTool
     from weft.runtime.contexts.turn_tools import Offered, TurnToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue

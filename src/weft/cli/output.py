@@ -173,22 +173,19 @@ class Output:
         if not rows:
             return
         now = self._clock()
-        shown = [column for column in columns if column.heading is not None]
-        cells = [[visible(_cell(column.cell(row), now)) for row in rows] for column in shown]
         # A column without any text is left out.
-        kept = [
-            (column, column_cells)
-            for column, column_cells in zip(shown, cells, strict=True)
-            if any(column_cells)
+        filled = [
+            (column, [column.heading, *cells])
+            for column in columns
+            if column.heading is not None
+            and any(cells := [visible(_cell(column.cell(row), now)) for row in rows])
         ]
-        lines = list(
-            zip(*([column.heading or "", *column_cells] for column, column_cells in kept), strict=True)
-        )
-        widths = _widths([column.shrinks for column, _ in kept], lines, self.width)
+        lines = list(zip(*(texts for _, texts in filled), strict=True))
+        widths = _widths([column.shrinks for column, _ in filled], lines, self.width)
         for number, line in enumerate(lines):
             padded = (
                 _padded(cell, width, right=column.number)
-                for cell, width, (column, _) in zip(line, widths, kept, strict=True)
+                for cell, width, (column, _) in zip(line, widths, filled, strict=True)
             )
             self.line([Piece("  ".join(padded).rstrip(), "dim" if number == 0 else "")])
 

@@ -1,7 +1,7 @@
 """Records of other programs, groups of messages, and recipes: records, recipe."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, cast
 
 from weft.cli.arguments import argument, flag, option
@@ -14,6 +14,7 @@ from weft.tree.node import counted
 from weft.tree.record import draft_from_wire, record_to_wire
 
 if TYPE_CHECKING:
+    from weft.runtime.records.streams import RecordStream
     from weft.tree.json import JsonObject, JsonValue
 
 _PART = 1_000
@@ -31,19 +32,12 @@ def records(session: CliSession) -> None:
 
     In a pipe: stream, user, project, session, topic, records, first and last time, separated by tabs.
     """
-    _list_streams(session, user=None, everybody=True)
+    _list_streams(session, session.grove.records.streams(everybody=True))
 
 
-def _list_streams(
-    session: CliSession,
-    *,
-    user: str | None,
-    everybody: bool,
-    session_id: str | None = None,
-    topic: str | None = None,
-) -> None:
+def _list_streams(session: CliSession, streams: "Sequence[RecordStream]") -> None:
     session.out.listing(
-        session.grove.records.streams(user=user, session=session_id, topic=topic, everybody=everybody),
+        streams,
         Column("stream", lambda each: each.stream, shrinks=True),
         Column("user", lambda each: each.user),
         Column("project", lambda each: each.project),
@@ -151,7 +145,8 @@ def records_ls(
     In a pipe: id, time and value as JSON, separated by tabs.
     """
     if name is None:
-        _list_streams(session, user=user, everybody=False, session_id=session_id, topic=topic)
+        streams = session.grove.records.streams(user=user, session=session_id, topic=topic)
+        _list_streams(session, streams)
         return
     session.out.listing(
         session.grove.records.list(

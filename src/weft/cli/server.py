@@ -45,8 +45,8 @@ def serve(
     Prints a link that opens it in a browser, once. Programs send the token instead, which --json prints;
     users have tokens of their own: weft users.
     """
-    from weft.server.lifecycle import serve as serve_grove  # noqa: PLC0415 - fastapi takes 400 ms
-    from weft.server.settings import ServerSettings  # noqa: PLC0415 - as above
+    from weft.server import ServerSettings  # noqa: PLC0415 - fastapi takes 400 ms
+    from weft.server import serve as serve_grove  # noqa: PLC0415 - as above
 
     def ready(address: "ServerAddress") -> None:
         if session.out.as_json:

@@ -51,10 +51,10 @@ def text_given(words: Sequence[str] | None, *, initial: str = "", exact: bool = 
 
 def _checked(text: str, *, exact: bool) -> str:
     end = "\r\n" if text.endswith("\r\n") else "\n"
-    kept = text if exact else text.removesuffix(end)
-    if not kept:
+    checked = text if exact else text.removesuffix(end)
+    if not checked:
         raise InvalidInputError("no text given", hint='give it as words or in a pipe; "" for an empty text')
-    return kept
+    return checked
 
 
 def read_stdin() -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NO_LIMIT = 2**53 - 1
 """The budget where neither a limit nor a window is known: everything is kept."""
-RENDERER = 2
+RENDERER = 1
 """Raised whenever equal inputs would give other bytes than before."""
 
 

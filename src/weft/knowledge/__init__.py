@@ -1,1 +1,1 @@
-"""What people keep outside of a grove: folders of notes, which are read and never written."""
+"""Knowledge outside of a grove: folders of notes, read and never written; tools that search them."""

@@ -1,11 +1,13 @@
-"""A folder of notes: listed, and read fresh; nothing outside of it, whatever links say."""
+"""A folder of notes: list it and read its files, never anything outside it."""
 
 import contextlib
 import errno
 import os
 import stat
+import struct
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,24 +16,28 @@ from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, St
 NOTE_LIMIT = 32 * 1024 * 1024
 """Bytes of one note."""
 PICTURE_LIMIT = 20 * 1024 * 1024
-"""Bytes of one embedded picture: what providers take at most."""
+"""Bytes of one embedded picture: the providers' maximum."""
 FILE_LIMIT = 100_000
-"""Notes that a folder may have."""
+"""Notes in a folder."""
 _DEPTH_LIMIT = 64
 _ENTRY_LIMIT = 1_000_000
-"""Entries that are looked at, notes or not."""
+"""Entries that are examined, notes or not."""
 _NOTES = (".md", ".markdown", ".txt")
-_HINT = "a vault gives what lies in its folder, and nothing else"
+_HINT = "a vault gives access to its folder only"
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""JPEG markers of a frame, which holds the size."""
+_LONE = frozenset({0x01, *range(0xD0, 0xD8)})
+"""JPEG markers without a length."""
 
 
 class File(NamedTuple):
-    """A file as it is at this moment."""
+    """A file as it is now."""
 
     path: str
     """Within the folder, with slashes."""
     data: bytes
     created: float | None
-    """Where the file system knows it."""
+    """None if the file system does not record it."""
     modified: float
 
 
@@ -40,7 +46,15 @@ class FolderListing(NamedTuple):
 
     paths: tuple[str, ...]
     left_out: int
-    """Links that lead out of the folder, names that are not Unicode, and what could not be looked at."""
+    """Links to files outside the folder, names that are not Unicode, and unreadable entries."""
+
+
+class Measured(NamedTuple):
+    """The type and size of a picture."""
+
+    mime_type: str
+    width: int
+    height: int
 
 
 def is_note(path: str) -> bool:
@@ -48,7 +62,7 @@ def is_note(path: str) -> bool:
 
 
 def _is_unicode(name: str) -> bool:
-    """Whether a name can be sent and kept: a file system may have others, which Python gives as surrogates."""
+    """True if a name can be stored and sent; Python gives other bytes of a file system as surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -58,67 +72,60 @@ def _is_unicode(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder by its real path: links on the way to it are resolved when it is mounted."""
+    """A folder by its real path: links in it are resolved when it is mounted."""
 
     root: Path
 
     @classmethod
     def at(cls, path: str | Path) -> "Folder":
-        """The folder at a path, if there is one that can be looked into."""
+        """The folder at a path, if it exists and can be read."""
         try:
             root = Path(path).expanduser().resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
             raise NotFoundError(
-                f"there is no folder {str(path)[:200]!r}", hint="name a folder that is there"
+                f"there is no folder {str(path)[:200]!r}", hint="name an existing folder"
             ) from None
         if not root.is_dir():
             raise InvalidInputError(f"{root} is not a folder", hint="a vault is a folder of notes")
         if root == Path(root.anchor):
-            raise InvalidInputError("the whole file system is no vault", hint="name the folder of your notes")
+            raise InvalidInputError(
+                "the whole file system cannot be a vault", hint="name the folder of your notes"
+            )
         if not os.access(root, os.R_OK | os.X_OK):
-            raise StorageError(f"{root} cannot be looked into", hint="check its permissions")
+            raise StorageError(f"{root} cannot be read", hint="check its permissions")
         return cls(root)
 
     def notes(self, under: str = "") -> FolderListing:
-        """Every note in the folder, or in one inside it, in the order of their paths.
+        """Every note in the folder, or in a folder inside it, in the order of their paths.
 
-        What begins with a dot is left out, as are folders that are links: what they lead to is
-        listed where it is, if that is in here.
+        Hidden files and folders that are links are left out: what a link leads to is listed at its own
+        path, if that is in the folder.
         """
         start = self._inside(under) if under.strip("/") else self.root
         if not start.is_dir() and start != self.root:
             raise InvalidInputError(f"{under[:200]!r} is not a folder", hint="name a folder of the vault")
-        found: list[str] = []
-        left_out = looked = 0
-        waiting = [(start, 0)]
-        while waiting:
-            place, depth = waiting.pop()
-            for entry in self._entries(place):
-                looked += 1
-                if looked > _ENTRY_LIMIT:
-                    raise LimitExceededError(f"{self.root} has more than {_ENTRY_LIMIT:,} files")
-                if entry.name.startswith("."):
-                    continue
-                kind = self._kind(entry)
-                if kind == "folder" and depth < _DEPTH_LIMIT:
-                    waiting.append((Path(entry.path), depth + 1))
-                elif kind == "file" and is_note(entry.name):
-                    found.append(Path(entry.path).relative_to(self.root).as_posix())
-                elif kind == "out":
-                    left_out += 1
-            if len(found) > FILE_LIMIT:
+        paths: list[str] = []
+        left_out = 0
+        for number, (entry, kind) in enumerate(self._walk(start)):
+            if number == _ENTRY_LIMIT:
+                raise LimitExceededError(f"{self.root} has more than {_ENTRY_LIMIT:,} files")
+            if kind == "out":
+                left_out += 1
+            elif kind == "file" and is_note(entry.name):
+                paths.append(self._path_of(entry))
+            if len(paths) > FILE_LIMIT:
                 raise LimitExceededError(
                     f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
                 )
-        return FolderListing(tuple(sorted(found)), left_out)
+        return FolderListing(tuple(sorted(paths)), left_out)
 
     def read(self, path: str, *, limit: int = NOTE_LIMIT) -> File:
-        """A file as it is now. A path that leads out, links resolved, is refused."""
+        """A file as it is now. A path to a file outside the folder, links resolved, is refused."""
         real = self._inside(path)
         with self._opened(real, path) as (file, about):
             if about.st_size > limit:
                 raise LimitExceededError(f"{path} has {about.st_size:,} bytes, the limit is {limit:,}")
-            # One byte more than allowed tells whether it has grown since.
+            # One byte more than the limit shows whether the file has grown since.
             data = b""
             while len(data) <= limit and (piece := os.read(file, min(1 << 20, limit + 1 - len(data)))):
                 data += piece
@@ -127,39 +134,42 @@ class Folder:
         return File(path, data, getattr(about, "st_birthtime", None), about.st_mtime)
 
     def named(self, name: str) -> tuple[str, ...]:
-        """Paths of all files with this name, wherever they lie: how embeds without a folder are meant."""
-        found: list[str] = []
-        waiting = [(self.root, 0)]
-        looked = 0
-        while waiting and looked < _ENTRY_LIMIT:
-            place, depth = waiting.pop()
-            for entry in self._entries(place):
-                looked += 1
-                kind = "hidden" if entry.name.startswith(".") else self._kind(entry)
-                if kind == "folder" and depth < _DEPTH_LIMIT:
-                    waiting.append((Path(entry.path), depth + 1))
-                elif kind == "file" and entry.name == name:
-                    found.append(Path(entry.path).relative_to(self.root).as_posix())
-        return tuple(sorted(found))
+        """Paths of all files with this name, in any folder: embeds may name a file without its folder."""
+        files = (entry for entry, kind in islice(self._walk(self.root), _ENTRY_LIMIT) if kind == "file")
+        return tuple(sorted(self._path_of(entry) for entry in files if entry.name == name))
 
     def locate(self, path: str) -> None:
-        """Refuse a path that leads out, or to no file."""
+        """Refuse a path that is not a file in the folder."""
         if not self._inside(path).is_file():
             raise NotFoundError(f"{path[:200]!r} is not a file in {self.root}")
 
     def has(self, path: str) -> bool:
-        """Whether there is a file of that path that may be read."""
+        """True if the folder has a file of that path."""
         try:
             return self._inside(path).is_file()
         except (InvalidInputError, NotFoundError):
             return False
 
     def has_folder(self, path: str) -> bool:
-        """Whether there is a folder of that path in here; one that leads out is refused."""
+        """True if the folder has a folder of that path; a path outside it is refused."""
         try:
             return self._inside(path).is_dir()
         except NotFoundError:
             return False
+
+    def _walk(self, start: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
+        """Everything below a folder, with its kind; hidden files and folders are of the kind `hidden`."""
+        folders = [(start, 0)]
+        while folders:
+            place, depth = folders.pop()
+            for entry in self._entries(place):
+                kind = "hidden" if entry.name.startswith(".") else self._kind(entry)
+                if kind == "folder" and depth < _DEPTH_LIMIT:
+                    folders.append((Path(entry.path), depth + 1))
+                yield entry, kind
+
+    def _path_of(self, entry: os.DirEntry[str]) -> str:
+        return Path(entry.path).relative_to(self.root).as_posix()
 
     def _entries(self, place: Path) -> Iterator[os.DirEntry[str]]:
         try:
@@ -168,7 +178,8 @@ class Folder:
         except OSError as error:
             if place == self.root:
                 raise StorageError(
-                    f"the folder {self.root} cannot be read: {error.strerror}", hint="is it still there?"
+                    f"the folder {self.root} cannot be read: {error.strerror}",
+                    hint="check that it still exists",
                 ) from error
 
     def _kind(self, entry: os.DirEntry[str]) -> str:
@@ -184,9 +195,9 @@ class Folder:
             return "out"
 
     def _inside(self, path: str) -> Path:
-        """The real path of something in the folder."""
+        """The real path of a file or folder in the folder."""
         if not path or "\x00" in path:
-            raise InvalidInputError("a path is needed, without NUL characters")
+            raise InvalidInputError("the path is empty or has a NUL character")
         if not _is_unicode(path):
             raise InvalidInputError(f"{path[:200]!r} is not Unicode", hint="rename the file")
         if Path(path).is_absolute() or ".." in path.replace("\\", "/").split("/"):
@@ -196,8 +207,8 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             raise NotFoundError(f"there is no {path[:200]!r} in {self.root}") from None
         except (OSError, RuntimeError) as error:
-            told = getattr(error, "strerror", None) or "its links go in a circle"
-            raise NotFoundError(f"{path[:200]!r} cannot be found in {self.root}: {told}") from None
+            reason = getattr(error, "strerror", None) or "its links form a loop"
+            raise NotFoundError(f"{path[:200]!r} cannot be read in {self.root}: {reason}") from None
         if real == self.root or not real.is_relative_to(self.root):
             raise InvalidInputError(f"{path[:200]!r} leads out of its vault", hint=_HINT)
         if any(part.startswith(".") for part in real.relative_to(self.root).parts):
@@ -206,26 +217,74 @@ class Folder:
 
     @contextlib.contextmanager
     def _opened(self, real: Path, path: str) -> Generator[tuple[int, os.stat_result]]:
-        """Step by step from the root, following no link: one that was put there meanwhile leads nowhere."""
-        steps = real.relative_to(self.root).parts
-        held: list[int] = []
+        """Open folder by folder from the root, following no link: one could have been put there since."""
+        *folders, name = real.relative_to(self.root).parts
+        descriptors: list[int] = []
         try:
             try:
-                held.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY))
-                for step in steps[:-1]:
+                descriptors.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY))
+                for folder in folders:
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-                    held.append(os.open(step, flags, dir_fd=held[-1]))
-                # Without waiting: a pipe in a vault must not stop anybody.
+                    descriptors.append(os.open(folder, flags, dir_fd=descriptors[-1]))
+                # A pipe in a vault must not block.
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-                held.append(os.open(steps[-1], flags, dir_fd=held[-1]))
+                descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
             except OSError as error:
                 if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.ENOENT}:
-                    raise NotFoundError(f"{path[:200]!r} changed while it was looked for") from None
+                    raise NotFoundError(f"{path[:200]!r} changed while it was opened") from None
                 raise StorageError(f"{path[:200]!r} cannot be read: {error.strerror}") from error
-            about = os.fstat(held[-1])
+            about = os.fstat(descriptors[-1])
             if not stat.S_ISREG(about.st_mode):
                 raise InvalidInputError(f"{path[:200]!r} is not a file")
-            yield held[-1], about
+            yield descriptors[-1], about
         finally:
-            for each in reversed(held):
+            for each in reversed(descriptors):
                 os.close(each)
+
+
+def measure_picture(data: bytes) -> Measured | None:
+    """Type and size of a PNG, JPEG, GIF or WebP, from its first bytes; None for anything else."""
+    try:
+        if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR":
+            return Measured("image/png", *struct.unpack(">II", data[16:24]))
+        if data.startswith((b"GIF87a", b"GIF89a")):
+            return Measured("image/gif", *struct.unpack("<HH", data[6:10]))
+        if data.startswith(b"\xff\xd8"):
+            return _jpeg(data)
+        if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+            return _webp(data)
+    except (struct.error, IndexError):
+        pass
+    return None
+
+
+def _jpeg(data: bytes) -> Measured | None:
+    at = 2
+    while at + 4 <= len(data):
+        if data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if marker == 0xFF:
+            at += 1
+        elif marker in _LONE:
+            at += 2
+        elif marker in _FRAMES:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return Measured("image/jpeg", width, height)
+        else:
+            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+    return None
+
+
+def _webp(data: bytes) -> Measured | None:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        wide, high = data[24:27] + b"\0", data[27:30] + b"\0"
+        return Measured("image/webp", struct.unpack("<I", wide)[0] + 1, struct.unpack("<I", high)[0] + 1)
+    if kind == b"VP8L":
+        bits = struct.unpack("<I", data[21:25])[0]
+        return Measured("image/webp", (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", data[26:30])
+        return Measured("image/webp", width & 0x3FFF, height & 0x3FFF)
+    return None

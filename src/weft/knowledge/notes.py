@@ -1,4 +1,4 @@
-"""Notes of mounted vaults as context items: found by path, read fresh, expanded from tags and folders."""
+"""Notes of mounted vaults as context items: by path, by tag, by folder; read again on every use."""
 
 import posixpath
 import re
@@ -13,9 +13,7 @@ from weft.context.layers.items import ContextItem, active_note, image_embeds, no
 from weft.context.layers.note_lookup import ListedNote, notes_in_folder, notes_with_tag
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
-from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note
-from weft.knowledge.pictures import measure_picture
-from weft.knowledge.tags import tags_of
+from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture
 from weft.tree.content import Image
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
@@ -23,18 +21,18 @@ from weft.tree.reference import Vault
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?\Z", re.DOTALL)
 _IMAGE_LIMIT = 20
-"""Of one note: what most models take."""
+"""Pictures of one note: the maximum of most models."""
 _EXPANSION_LIMIT = 1_000
-"""Notes that one tag or folder may stand for."""
+"""Notes of one tag or folder."""
 
 
 class NotePlace(NamedTuple):
-    """A note that is there."""
+    """An existing note."""
 
     vault: Vault
     path: str
     id: str
-    """Its path; with the vault's name before it if a vault mounted earlier has a note of that path too."""
+    """Its path; with the vault's name before it if a vault mounted earlier has a note of the same path."""
 
 
 @dataclass(slots=True)
@@ -43,19 +41,19 @@ class Mounted:
 
     vaults: Sequence[Vault]
     warnings: list[str] = field(default_factory=list[str])
-    """What could not be read where others could."""
+    """What could not be read, one line each."""
     _folders: dict[str, Folder] = field(default_factory=dict[str, Folder])
 
     def folder(self, vault: Vault) -> Folder:
         """The folder of a vault, as it is now."""
         if vault.id not in self._folders:
-            found = Folder.at(vault.path)
-            if str(found.root) != vault.path:
-                # Somebody put a link in its place: what is mounted is a folder, not whatever it leads to.
+            folder = Folder.at(vault.path)
+            if str(folder.root) != vault.path:
+                # The vault is the folder that was mounted, not what a link in its place leads to.
                 raise StorageError(
                     f"the folder of {vault.name!r} is a link now", hint="unmount it and mount it again"
                 )
-            self._folders[vault.id] = found
+            self._folders[vault.id] = folder
         return self._folders[vault.id]
 
     def vault(self, name: str) -> Vault:
@@ -77,12 +75,10 @@ class Mounted:
         for vault in self.vaults:
             try:
                 self.folder(vault).locate(path)
-            except NotFoundError:
-                continue
-            except (InvalidInputError, StorageError) as error:
-                refused = refused or error
-                continue
-            return NotePlace(vault, path, self.id_of(vault, path))
+                return NotePlace(vault, path, self.id_of(vault, path))
+            except (InvalidInputError, NotFoundError, StorageError) as error:
+                if not isinstance(error, NotFoundError):
+                    refused = refused or error
         if refused is not None:
             raise refused
         raise NotFoundError(
@@ -106,8 +102,7 @@ class Mounted:
 
     def note(self, reference: str) -> ContextItem:
         """A note, as it is now."""
-        place = self.place(reference)
-        return self._item(place)
+        return self._item(self.place(reference))
 
     def _item(self, place: NotePlace) -> ContextItem:
         if not is_note(place.path):
@@ -116,14 +111,14 @@ class Mounted:
         return note(place.id, _text(file), created=_moment(file.created), modified=_moment(file.modified))
 
     def active_note(self, reference: str, put: Callable[[bytes], str]) -> ContextItem:
-        """The note that is open, with the pictures that it embeds; `put` keeps their bytes and gives the ref."""
+        """The open note with the pictures that it embeds; `put` stores their bytes and returns the ref."""
         place = self.place(reference)
         read = self._item(place)
         shown = active_note(read.id, read.content, created=read.created, modified=read.modified)
         images: list[Image] = []
         for target in image_embeds(read.content):
             if len(images) == _IMAGE_LIMIT:
-                self.warnings.append(f"{read.id}: only the first {_IMAGE_LIMIT} pictures are taken")
+                self.warnings.append(f"{read.id}: only the first {_IMAGE_LIMIT} pictures are included")
                 break
             image = self._picture(place, target, put)
             if image is not None:
@@ -132,48 +127,47 @@ class Mounted:
 
     def _picture(self, place: NotePlace, target: str, put: Callable[[bytes], str]) -> Image | None:
         folder = self.folder(place.vault)
-        for path in self._meant(folder, place.path, target):
-            try:
-                file = folder.read(path, limit=PICTURE_LIMIT)
-            except WeftError as error:
-                self.warnings.append(f"{place.id}: {error.message}")
-                return None
-            found = measure_picture(file.data)
-            if found is None:
-                self.warnings.append(f"{place.id}: {target} is no picture that models take")
-                return None
-            mime, width, height = found
-            return Image(ref=put(file.data), mime_type=mime, width=width, height=height)
-        self.warnings.append(f"{place.id}: there is no picture {target}")
-        return None
+        path = self._embedded(folder, place.path, target)
+        if path is None:
+            self.warnings.append(f"{place.id}: there is no picture {target}")
+            return None
+        try:
+            file = folder.read(path, limit=PICTURE_LIMIT)
+        except WeftError as error:
+            self.warnings.append(f"{place.id}: {error.message}")
+            return None
+        picture = measure_picture(file.data)
+        if picture is None:
+            self.warnings.append(f"{place.id}: {target} is not a PNG, JPEG, GIF or WebP picture")
+            return None
+        return Image(ref=put(file.data), **picture._asdict())
 
     @staticmethod
-    def _meant(folder: Folder, path: str, target: str) -> Iterator[str]:
+    def _embedded(folder: Folder, path: str, target: str) -> str | None:
         """Beside the note, from the vault's top, or the only file of that name; Markdown writes spaces as %20."""
         target = target.replace("\\", "/")
-        written = tuple(dict.fromkeys((target, unquote(target))))
-        for each in written:
+        spellings = tuple(dict.fromkeys((target, unquote(target))))
+        for each in spellings:
             beside = posixpath.normpath(posixpath.join(path.rpartition("/")[0], each.lstrip("/")))
             for place in (beside, each.lstrip("/")):
                 if folder.has(place):
-                    yield place
-                    return
-        for each in written:
-            found = folder.named(each.rsplit("/", 1)[-1])
-            if len(found) == 1:
-                yield found[0]
-                return
+                    return place
+        for each in spellings:
+            paths = folder.named(each.rsplit("/", 1)[-1])
+            if len(paths) == 1:
+                return paths[0]
+        return None
 
     def selection(self, reference: str) -> ContextItem:
-        """Lines of a note, `PATH#L3-L9`, both counted, as they are now."""
-        found = _LINES.match(reference)
-        if found is None:
+        """Lines of a note, `PATH#L3-L9`, both included, as they are now."""
+        match = _LINES.match(reference)
+        if match is None:
             raise InvalidInputError(f"{reference[:200]!r} names no lines", hint="PATH#L3-L9")
-        whole = self.note(found["path"])
-        start, end = int(found["start"]), int(found["end"] or found["start"])
+        whole = self.note(match["path"])
+        start, end = int(match["start"]), int(match["end"] or match["start"])
         lines = whole.content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         if not 0 < start <= end or start > len(lines):
-            raise InvalidInputError(f"{whole.id} has {len(lines):,} lines, not {start} to {end}")
+            raise InvalidInputError(f"{whole.id} has {len(lines):,} lines; {start} to {end} are not there")
         end = min(end, len(lines))
         return selection(whole.id, start, end, "\n".join(lines[start - 1 : end]), modified=whole.modified)
 
@@ -197,39 +191,35 @@ class Mounted:
         raise NotFoundError(f"no folder {reference[:200]!r} in any vault", hint="VAULT/PATH")
 
     def with_tag(self, tag: str, progress: Progress = silent) -> list[ContextItem]:
-        """The notes that bear a tag, or one below it, of all vaults."""
-        found: list[ContextItem] = []
-        for vault in self.vaults:
-            listing = self.listed(vault, progress)
-            found += self._all(vault, notes_with_tag(tag, listing), f"tag {tag}")
-        return found
+        """The notes of all vaults that have a tag, or one below it."""
+        return [
+            item
+            for vault in self.vaults
+            for item in self._all(vault, notes_with_tag(tag, self.listed(vault, progress)), f"tag {tag}")
+        ]
 
     def each(self, vault: Vault) -> Iterator[ContextItem]:
-        """Every note of a vault, as it is now; those that cannot be read are told about."""
-        for path in self._paths(vault):
-            item = self._readable(vault, path)
-            if item is not None:
-                yield item
+        """Every note of a vault, as it is now; a warning names each that cannot be read."""
+        return filter(None, (self._readable(vault, path) for path in self._paths(vault)))
 
     def listed(self, vault: Vault, progress: Progress = silent) -> list[ListedNote]:
-        """Every note with its tags and the hash of its content; those that cannot be read are told about."""
+        """Every note with its tags and the hash of its content; a warning names each that cannot be read."""
         paths = self.folder(vault).notes().paths
-        found: list[ListedNote] = []
-        for number, path in enumerate(paths):
+        notes: list[ListedNote] = []
+        for number, path in enumerate(paths, 1):
             item = self._readable(vault, path)
             if item is not None:
-                found.append(ListedNote(path, tags_of(item.content), item.sha256))
-            progress(number + 1, len(paths))
-        return found
+                notes.append(ListedNote(path, tags_of(item.content), item.sha256))
+            progress(number, len(paths))
+        return notes
 
     def paths(self) -> list[ListedNote]:
-        """The ids of all notes, for finding them again."""
-        found: dict[str, ListedNote] = {}
+        """The ids of all notes."""
+        ids: dict[str, None] = {}
         for vault in self.vaults:
             for path in self._paths(vault):
-                name = path if path not in found else f"{vault.name}:{path}"
-                found.setdefault(name, ListedNote(name))
-        return list(found.values())
+                ids[f"{vault.name}:{path}" if path in ids else path] = None
+        return list(map(ListedNote, ids))
 
     def _paths(self, vault: Vault) -> Sequence[str]:
         try:
@@ -241,8 +231,8 @@ class Mounted:
     def _all(self, vault: Vault, paths: Sequence[str], what: str) -> list[ContextItem]:
         if len(paths) > _EXPANSION_LIMIT:
             raise LimitExceededError(
-                f"{what} stands for {len(paths):,} notes, the limit is {_EXPANSION_LIMIT:,}",
-                hint="choose a smaller one, or single notes",
+                f"{what} has {len(paths):,} notes, the limit is {_EXPANSION_LIMIT:,}",
+                hint="choose a smaller one, or name notes",
             )
         return [item for path in paths if (item := self._readable(vault, path)) is not None]
 
@@ -254,25 +244,25 @@ class Mounted:
             return None
 
     def fresh(self, items: Iterable[Item | ContextItem]) -> dict[str, ContextItem]:
-        """Those of the items that are notes of a vault, as they are now; others stay as they were."""
-        found: dict[str, ContextItem] = {}
+        """The notes of vaults among the items, by id, as they are now; other items are left out."""
+        current: dict[str, ContextItem] = {}
         notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
         if notes:
-            self._warn_of_lost_vaults()
+            self._warn_of_missing_vaults()
         for each in notes:
-            if each.id in found:
+            if each.id in current:
                 continue
             try:
                 read = self._item(self.place(each.id))
-                # The name by which it was attached stays its own, even if another would do by now.
-                found[each.id] = replace(read, item=replace(read.item, id=each.id))
+                # It keeps the id by which it was attached, even if a shorter one is unique now.
+                current[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
                 continue
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
-        return found
+        return current
 
-    def _warn_of_lost_vaults(self) -> None:
+    def _warn_of_missing_vaults(self) -> None:
         for vault in self.vaults:
             try:
                 self.folder(vault)
@@ -301,3 +291,61 @@ def _moment(seconds: float | None) -> str | None:
         return datetime.fromtimestamp(int(seconds), UTC).isoformat()[:19] + "Z"
     except (OverflowError, OSError, ValueError):
         return None
+
+
+_FRONT_LIMIT = 64 * 1024
+_INLINE = re.compile(r"(?<![\w/#&\[(])#([\w/-]*[^\W\d][\w/-]*)")
+_CODE = re.compile(r"`[^`\n]*`")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_KEY = re.compile(r"(?:tags?)[ \t]*:(.*)", re.IGNORECASE)
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+
+
+def tags_of(text: str) -> frozenset[str]:
+    """The tags of a note, without #: those of its front matter and those in its text, except in code."""
+    front, rest = _parts(text)
+    return frozenset([*_of_front(front), *_of_text(rest)])
+
+
+def _parts(text: str) -> tuple[list[str], str]:
+    if not text.startswith(("---\n", "---\r\n")):
+        return [], text
+    end = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(text, 4, _FRONT_LIMIT)
+    if end is None:
+        return [], text
+    return text[4 : end.start()].splitlines(), text[end.end() :]
+
+
+def _of_front(lines: list[str]) -> Iterator[str]:
+    """`tags: [a, b]`, `tags: a, b` or a list below it; other front matter is ignored."""
+    listing = False
+    for line in lines:
+        key, item = _KEY.match(line), _ITEM.match(line)
+        if key is not None:
+            value = key[1].strip()
+            listing = not value
+            yield from _cleaned(value.strip("[]").split(","))
+        elif listing and item is not None:
+            yield from _cleaned([item[1]])
+        elif line.strip():
+            listing = False
+
+
+def _cleaned(names: list[str]) -> Iterator[str]:
+    for name in names:
+        tag = name.strip().strip("\"'").removeprefix("#").strip()
+        if tag and not tag.startswith("-"):
+            yield tag
+
+
+def _of_text(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark is not None and not fence:
+            fence = mark[1]
+        elif mark is not None and mark[1].startswith(fence):
+            fence = ""
+        elif not fence and "#" in line:
+            for match in _INLINE.finditer(_CODE.sub("", line)):
+                yield match[1].rstrip("/-")

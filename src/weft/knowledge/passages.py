@@ -1,4 +1,4 @@
-"""What answers a question best: texts cut into passages, and passages ranked by the question's words."""
+"""Split texts into passages, and rank passages by the words of a question."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from weft.tree.word_splits import fold, split_words
 
 _LONGEST = 1_500
-"""Characters of a passage, as far as lines can be told apart."""
+"""Characters of a passage; longer sections are split at lines."""
 _MOST_WORDS = 40
 _TITLE_WEIGHT = 2
 _SHORTEST_STEM = 3
@@ -20,7 +20,7 @@ _VOWELS = frozenset("aeiou")
 _STEEPNESS, _LENGTH_SHARE = 1.2, 0.75
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_PASSED_OVER = frozenset(
+_STOP_WORDS = frozenset(
     split_words("""
     a about all also am an and any are as at be been but by can could did do does for from had has have he how i
     if in into is it its just like me more my no not of on or our she so some tell than that the their them then
@@ -34,7 +34,7 @@ _PASSED_OVER = frozenset(
     al como con del el ella en es la las lo los no para pero por que se sin su un una y
     """)
 )
-"""Words of questions in a few languages that tell nothing of what they are about."""
+"""Stop words in English, German, French and Spanish."""
 
 
 class Passage(NamedTuple):
@@ -47,17 +47,17 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankedPassage:
-    """A passage with whatever it is a passage of."""
+    """A passage, its source and its score."""
 
     source: int
-    """Which of the texts it comes from."""
+    """The index of its text."""
     passage: Passage
     score: float
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """A word without its ending, so that lamp, lamps and Lampen are one; told by the letters alone."""
+    """A word without its ending, so that lamp, lamps and Lampen are one word; by spelling alone."""
     if len(word) <= _SHORTEST_STEM or not (word.isascii() and word.isalpha()):
         return word
     if word.endswith("ies"):
@@ -73,85 +73,84 @@ def stem(word: str) -> str:
 
 
 def shared_beginning(stem: str) -> str:
-    """What every word of a stem begins with: city and cities part before their last letter."""
+    """The beginning of every word with a stem: city and cities differ before their last letter."""
     return stem.removesuffix("y") or stem
 
 
 def asked_words(question: str) -> list[str]:
-    """The stems of what a question is about, each once; of all its words, where none of them tells."""
+    """The stems of a question's words without stop words, each once; of all words if they are all stop words."""
     words = split_words(question)
-    telling = [word for word in words if word not in _PASSED_OVER]
-    return list(dict.fromkeys(stem(word) for word in telling or words))[:_MOST_WORDS]
+    content = [word for word in words if word not in _STOP_WORDS]
+    return list(dict.fromkeys(stem(word) for word in content or words))[:_MOST_WORDS]
 
 
 def may_answer(text: str, words: Sequence[str]) -> bool:
-    """Whether a text could have one of the stems: soon told, without cutting it into its words."""
+    """True if a text may have one of the stems: a fast check without splitting it into words."""
     folded = fold(text)
     return any(shared_beginning(word) in folded for word in words)
 
 
 def cut_passages(text: str) -> Iterator[Passage]:
-    """A text at its headings, and where that is too long, at its lines; fenced code stays with its heading.
+    """Split a text at its headings, and long sections at lines; fenced code stays with its heading.
 
-    Of a line that is too long itself each piece is a passage.
+    A line that is too long is split into passages of its own.
     """
-    held: list[str] = []
+    section: list[str] = []
     first, size, fenced = 1, 0, False
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         begins = not fenced and _HEADING.match(line) is not None
-        if held and (begins or size + len(line) > _LONGEST):
-            yield from _passage(held, first)
-            held, first, size = [], number, 0
+        if section and (begins or size + len(line) > _LONGEST):
+            yield from _passage(section, first)
+            section, first, size = [], number, 0
         if _FENCE.match(line):
             fenced = not fenced
         while len(line) > _LONGEST:
             piece, line = line[:_LONGEST], line[_LONGEST:]  # noqa: PLW2901 - what is left of the line
             yield from _passage([piece], number)
-        held.append(line)
+        section.append(line)
         size += len(line) + 1
-    yield from _passage(held, first)
+    yield from _passage(section, first)
 
 
 def _passage(lines: list[str], first: int) -> Iterator[Passage]:
-    while lines and not lines[-1].strip():
-        lines = lines[:-1]
-    skipped = next((index for index, line in enumerate(lines) if line.strip()), len(lines))
-    if skipped < len(lines):
-        kept = lines[skipped:]
-        yield Passage("\n".join(kept), first + skipped, first + skipped + len(kept) - 1)
+    """The lines as a passage without blank lines around it, if any are left."""
+    filled = [index for index, line in enumerate(lines) if line.strip()]
+    if filled:
+        start, end = filled[0], filled[-1]
+        yield Passage("\n".join(lines[start : end + 1]), first + start, first + end)
 
 
 def rank(
     texts: Sequence[tuple[str, str]], words: Sequence[str], *, among: int, limit: int
 ) -> list[RankedPassage]:
-    """The passages of titled texts that have most of some stems, the best first; always the same.
+    """Rank the passages of titled texts by the stems they have (BM25), the best first.
 
-    A word counts the more, the fewer of the texts have it (`among` is how many were looked
-    at), and the less, the longer the passage is. A title counts for all its passages.
+    A word counts more if fewer of the texts have it (`among` is the number of texts searched),
+    and less in a longer passage. A title counts for all its passages.
     """
     wanted = set(words)
-    found: list[tuple[int, Passage, Counter[str], int]] = []
-    holders: Counter[str] = Counter()
+    matches: list[tuple[int, Passage, Counter[str], int]] = []
+    frequency: Counter[str] = Counter()
     for index, (title, text) in enumerate(texts):
-        named = wanted.intersection(map(stem, split_words(title)))
-        present: set[str] = set(named)
+        in_title = wanted.intersection(map(stem, split_words(title)))
+        present: set[str] = set(in_title)
         for passage in cut_passages(text):
-            said = [stem(word) for word in split_words(passage.text)]
-            counts = Counter(word for word in said if word in wanted)
+            stems = [stem(word) for word in split_words(passage.text)]
+            counts = Counter(word for word in stems if word in wanted)
             present.update(counts)
-            for word in named:
+            for word in in_title:
                 counts[word] += _TITLE_WEIGHT
             if counts:
-                found.append((index, passage, counts, len(said)))
-        holders.update(present)
-    if not found:
+                matches.append((index, passage, counts, len(stems)))
+        frequency.update(present)
+    if not matches:
         return []
-    usual = sum(length for *_, length in found) / len(found) or 1
-    rarity = {word: math.log1p((among - count + 0.5) / (count + 0.5)) for word, count in holders.items()}
+    average = sum(length for *_, length in matches) / len(matches) or 1
+    rarity = {word: math.log1p((among - count + 0.5) / (count + 0.5)) for word, count in frequency.items()}
     ranked = [
-        RankedPassage(index, passage, _score(counts, length / usual, rarity))
-        for index, passage, counts, length in found
+        RankedPassage(index, passage, _score(counts, length / average, rarity))
+        for index, passage, counts, length in matches
     ]
     ranked.sort(key=lambda each: (-each.score, each.source, each.passage.start))
     return ranked[:limit]

@@ -30,10 +30,9 @@ from weft.grove.grove import Grove
 from weft.log import log_to_stderr
 from weft.mcp_server.server import CALLER, McpFace
 from weft.runtime.operations.access import new_token
-from weft.server.auth import Door, token_in
+from weft.server.auth import LOOPBACK, Authenticator, ServerSettings, token_in
 from weft.server.lifecycle import run_app
 from weft.server.middleware import Guard
-from weft.server.settings import LOOPBACK, ServerSettings
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Most bytes of one message. A longer one ends the connection."""
@@ -185,7 +184,7 @@ def create_mcp_app(grove: Grove, face: McpFace, settings: ServerSettings) -> Sta
             yield
             tasks.cancel_scope.cancel()
 
-    door = _Admitting(manager.asgi_app, Door(grove, settings))
+    door = _Admitting(manager.asgi_app, Authenticator(grove, settings))
     return Starlette(
         routes=[Route(PATH, endpoint=door)],
         middleware=[Middleware(Guard, settings=settings)],
@@ -202,13 +201,13 @@ async def _end(stopping: anyio.Event, face: McpFace) -> None:
 class _Admitting:
     """Refuses a request without a token; puts the caller into the request."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self.app = app
-        self.door = door
+        self.authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         token = token_in(Request(scope))
-        caller = await anyio.to_thread.run_sync(self.door.caller, token)
+        client = await anyio.to_thread.run_sync(self.authenticator.client, token)
         # Sessions of older clients belong to the token that began them; the token itself is kept nowhere.
         known = AccessToken(token="", client_id=hashlib.sha256(token.encode()).hexdigest(), scopes=[])
-        await self.app({**scope, CALLER: caller.grove, "user": AuthenticatedUser(known)}, receive, send)
+        await self.app({**scope, CALLER: client.grove, "user": AuthenticatedUser(known)}, receive, send)

@@ -1,30 +1,37 @@
-"""The application: every route behind one guard, errors in one shape."""
+"""The application: all routes behind one guard, errors in one form; the one-time link, health and docs."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+import html
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
 
 import anyio
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
-from weft.server.auth import Door
-from weft.server.middleware import Guard
-from weft.server.routes import events, pages, recipes, records, trees
-from weft.server.settings import ServerSettings
-from weft.server.wire import JsonAnswer, answer_error
+from weft.server.auth import COOKIE, Authenticator, ServerSettings
+from weft.server.middleware import PAGE_POLICY, Guard
+from weft.server.routes import events, recipes, records, trees
+from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: 1rem; margin: 1.5rem 0 0; } code { font-family: ui-monospace, monospace; }
+.method { display: inline-block; min-width: 4rem; font-weight: 600; } p { margin: .25rem 0; }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #ddd; } a { color: #8cf; } }
+"""
+_pages = APIRouter(tags=["pages"], responses=ERRORS)
 
 
 def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
-    """A server over an open grove; whoever opened it closes it."""
+    """A server for an open grove; the caller closes the grove."""
     chosen = settings or ServerSettings()
 
     @contextlib.asynccontextmanager
@@ -43,14 +50,12 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
         lifespan=lifespan,
         default_response_class=JsonAnswer,
     )
-    app.state.door = Door(grove, chosen)
+    app.state.authenticator = Authenticator(grove, chosen)
     _set_up(app, chosen)
-    for family in (recipes, records, trees, events, pages):
-        app.include_router(family.router)
-    app.add_exception_handler(WeftError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _missing)
-    app.add_exception_handler(Exception, _failed)
+    for router in (recipes.router, records.router, trees.router, events.router, _pages):
+        app.include_router(router)
+    for kind in (WeftError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _failed)
     app.add_middleware(Guard, settings=chosen)
     return app
 
@@ -60,45 +65,79 @@ def _set_up(app: FastAPI, settings: ServerSettings) -> None:
     app.state.stopping = anyio.Event()
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    del request
-    if not isinstance(error, WeftError):
-        raise error
-    return answer_error(error)
+async def _failed(request: Request, error: Exception) -> Response:
+    """Every error in our form; of an error of our own, no details."""
+    match error:
+        case WeftError():
+            return answer_error(error)
+        case RequestValidationError():
+            first: dict[str, Any] = error.errors()[0]
+            kinds = {"query", "path", "body", "header"}
+            path = ".".join(str(part) for part in first.get("loc", ()) if part not in kinds)
+            return answer_error(InvalidInputError(f"{path}: {first.get('msg', 'is not valid')}", path=path))
+        case HTTPException():
+            missing = NotFoundError(f"no route {request.method} {request.url.path[:200]}")
+            answer = answer_error(missing)
+            answer.status_code = error.status_code
+            answer.headers.update(error.headers or {})
+            return answer
+        case _:
+            internal = {"error": "internal error", "code": "INTERNAL", "retry": CODES["STORAGE"].retry}
+            return JsonAnswer(internal, status_code=500)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    """What FastAPI could not read of a query or a path, in our words."""
-    del request
-    if not isinstance(error, RequestValidationError):
-        raise error
-    first: dict[str, Any] = error.errors()[0]
-    path = _place(first.get("loc", ()))
-    return answer_error(InvalidInputError(f"{path}: {first.get('msg', 'is not valid')}", path=path))
+@_pages.get(
+    "/api/health", **operation("health", "Health check", "The server runs.", ok="boolean", version="string")
+)
+async def health() -> JsonAnswer:
+    return JsonAnswer({"ok": True, "version": __version__})
 
 
-def _place(location: Sequence[Any]) -> str:
-    return ".".join(str(part) for part in location if part not in {"query", "path", "body", "header"})
-
-
-async def _missing(request: Request, error: Exception) -> Response:
-    """No such route, or not with that method."""
-    if not isinstance(error, HTTPException):
-        raise error
-    told = NotFoundError(f"there is nothing at {request.method} {request.url.path[:200]}")
-    answer = answer_error(told)
-    answer.status_code = error.status_code
-    for name, value in (error.headers or {}).items():
-        answer.headers[name] = value
+@_pages.get("/enter", operation_id="enter", include_in_schema=False)
+async def enter(request: Request, key: Annotated[str, Query(min_length=1)]) -> Response:
+    """The one-time link: sets a cookie in this browser."""
+    authenticator: Authenticator = request.app.state.authenticator
+    answer = RedirectResponse("/", status_code=303)
+    answer.set_cookie(COOKIE, authenticator.open_link(key), httponly=True, samesite="strict", path="/")
     return answer
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """Our own mistake: told as such, without its insides."""
-    del request, error
-    body = {
-        "error": "something went wrong in the server",
-        "code": "INTERNAL",
-        "retry": CODES["STORAGE"].retry,
-    }
-    return JsonAnswer(body, status_code=500)
+@_pages.get("/", include_in_schema=False)
+async def home(client: AuthenticatedClient) -> Response:
+    del client
+    return RedirectResponse("/docs", status_code=303)
+
+
+@_pages.get("/docs/style.css", include_in_schema=False)
+async def style(client: AuthenticatedClient) -> PlainTextResponse:
+    del client
+    return PlainTextResponse(_STYLE, media_type="text/css")
+
+
+@_pages.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+    del client
+    return JsonAnswer(request.app.openapi())
+
+
+@_pages.get("/docs", include_in_schema=False)
+async def docs(request: Request, client: AuthenticatedClient) -> HTMLResponse:
+    """All routes on one page without scripts or anything from other sites."""
+    del client
+    return HTMLResponse(_page(request.app.openapi()), headers={"Content-Security-Policy": PAGE_POLICY})
+
+
+def _page(document: dict[str, Any]) -> str:
+    parts = [
+        f'<h2><span class="method">{method.upper()}</span> <code>{html.escape(path)}</code></h2>'
+        f"<p>{html.escape(about.get('summary', ''))}</p><p>{html.escape(about.get('description', ''))}</p>"
+        for path, methods in document["paths"].items()
+        for method, about in methods.items()
+    ]
+    title = html.escape(document["info"]["title"])
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        '<link rel="stylesheet" href="/docs/style.css"><meta name="viewport" content="width=device-width">'
+        f"<h1>{title}</h1><p>{html.escape(document['info']['description'])} "
+        f'<a href="/openapi.json">openapi.json</a></p>{"".join(parts)}</html>'
+    )

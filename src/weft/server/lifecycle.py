@@ -1,4 +1,4 @@
-"""Running the application: a socket, a link to open, and an orderly end."""
+"""Run the application: its socket, its one-time link, its orderly end."""
 
 import contextlib
 import secrets
@@ -16,23 +16,23 @@ from weft.errors import UnavailableError
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import new_token
 from weft.server.app import create_app
-from weft.server.settings import LOOPBACK, ServerSettings
+from weft.server.auth import LOOPBACK, ServerSettings
 
 PORT = 7370
-_ASKED = (signal.SIGINT, signal.SIGTERM)
-_PATIENCE = 5
-"""Seconds that a request under way has to end once the server is asked to."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_GRACE = 5
+"""Seconds for running requests to end after a signal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """Where a server is, and how its owner gets in."""
+    """The address of a server, and its owner's access."""
 
     url: str
     link: str
     """Opens it in a browser, once."""
     token: str
-    """For programs, as long as the server runs."""
+    """For programs, valid as long as the server runs."""
 
 
 def serve(
@@ -44,24 +44,24 @@ def serve(
     settings: ServerSettings | None = None,
     ready: Callable[[ServerAddress], None],
 ) -> None:
-    """Serve a grove until the process is told to stop; `ready` is called when it answers.
+    """Serve a grove until the process gets a signal; `ready` is called when the server answers.
 
-    Port 0 takes any that is free.
+    Port 0 is any free port.
     """
     token, entrance = new_token(), secrets.token_urlsafe(24)
     given = settings or ServerSettings()
     chosen = replace(given, hosts=(*given.hosts, host, *names), keys=(*given.keys, token), entrance=entrance)
 
-    def tell(url: str) -> None:
+    def started(url: str) -> None:
         ready(ServerAddress(url=url, link=f"{url}/enter?key={entrance}", token=token))
 
-    run_app(create_app(grove, chosen), host=host, port=port, ready=tell)
+    run_app(create_app(grove, chosen), host=host, port=port, ready=started)
 
 
 def run_app(app: Starlette, *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve an application until the process is told to stop; `ready` is told where, when it answers.
+    """Serve an application until the process gets a signal; `ready` gets its address when it answers.
 
-    The application's `state.stopping` is set when it is about to end.
+    The application's `state.stopping` is set before it ends.
     """
     with _listening(host, port) as listening:
         number = listening.getsockname()[1]
@@ -71,7 +71,7 @@ def run_app(app: Starlette, *, host: str, port: int, ready: Callable[[str], None
             log_level="warning",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_PATIENCE,
+            timeout_graceful_shutdown=_GRACE,
             lifespan="on",
             ws="none",
         )
@@ -91,7 +91,7 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
         except OSError as error:
             raise UnavailableError(
                 f"cannot listen at {host} port {port}: {error.strerror or error}",
-                hint="choose another with --port, or 0 for any that is free",
+                hint="choose another with --port, or 0 for any free one",
             ) from None
         listening.listen(128)
         yield listening
@@ -100,7 +100,7 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers, and tells open streams that it is about to stop."""
+    """Calls `when_ready` when it answers, and ends open streams before it stops."""
 
     when_ready: Callable[[], None] | None = None
 
@@ -110,11 +110,11 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Stop when asked, and go on: whoever opened the grove closes it. Only a process's main thread is asked."""
+        """Stop at a signal without ending the process: the caller closes the grove. Signals need the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self.handle_exit) for number in _ASKED}
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
         finally:
@@ -128,5 +128,5 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        # In the loop's own thread, between two of its steps.
+        # Signal handlers run in the event loop's thread.
         self._app.state.stopping.set()

@@ -1,4 +1,4 @@
-"""Before any route: is this our name, is the page ours, is it small enough; and what every answer says."""
+"""Checks before any route: Host, Origin, size; and the headers of every answer."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
-from weft.server.settings import ServerSettings
+from weft.server.auth import ServerSettings
 from weft.server.wire import answer_error
 
 API_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -22,8 +22,6 @@ _HEADERS: Iterable[tuple[bytes, bytes]] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-
-
 _CORS: Iterable[tuple[bytes, bytes]] = (
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-allow-headers", b"authorization, content-type, x-user-id, last-event-id"),
@@ -32,11 +30,11 @@ _CORS: Iterable[tuple[bytes, bytes]] = (
 
 
 class _TooLargeError(Exception):
-    """More came than may."""
+    """The body is larger than the limit."""
 
 
 class Guard:
-    """Looks at the raw headers, so that nothing behind it can be asked by a stranger's page."""
+    """Checks the raw headers, so that pages of other sites cannot call what is behind it."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self.app = app
@@ -46,39 +44,40 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # Lifespan is the server's own; there are no websockets here.
+            # Lifespan events come from the server itself; there are no websockets.
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        answered = _Headers(send, self._friend(scope))
+        answer = _Answer(send, self._allowed_origin(scope))
         try:
             self._check(scope)
-            if answered.friend is not None and _is_preflight(scope):
-                # What a browser asks before a page that may call us does: it brings no token.
-                await answered.allow()
+            if answer.origin is not None and _is_preflight(scope):
+                # A browser's own request before the page's: it has no token.
+                await answer.allow()
                 return
-            await self.app(scope, _Counted(receive, self.settings.body_limit), answered)
+            await self.app(scope, _Counted(receive, self.settings.body_limit), answer)
         except WeftError as error:
-            await answer_error(error)(scope, receive, answered)
+            await answer_error(error)(scope, receive, answer)
         except _TooLargeError:
-            if not answered.started:
-                await answer_error(self._too_large())(scope, receive, answered)
+            if not answer.started:
+                await answer_error(self._too_large())(scope, receive, answer)
 
     def _check(self, scope: Scope) -> None:
         host = _only(scope, b"host")
         if host is None or _name_of(host) not in self.hosts:
             raise PermissionDeniedError(
-                "this server does not answer to that name",
-                hint="ask the operator of the server to allow this host",
+                "Host header not allowed", hint="ask the operator of the server to allow this host"
             )
         origin = _only(scope, b"origin")
-        if origin is not None and not self._is_ours(origin, host):
-            raise PermissionDeniedError("another page may not call this server")
-        if _only(scope, b"sec-fetch-site") == "cross-site" and origin is None and scope["path"] != "/enter":
-            raise PermissionDeniedError("another page may not call this server")
+        same_origin = origin is None or self._is_ours(origin, host)
+        cross_site = _only(scope, b"sec-fetch-site") == "cross-site" and scope["path"] != "/enter"
+        if not same_origin or (origin is None and cross_site):
+            raise PermissionDeniedError("pages of other origins may not call this server")
         length = _only(scope, b"content-length")
-        if length is not None and (not length.isdigit() or int(length) > self.settings.body_limit):
-            raise self._too_large() if length.isdigit() else InvalidInputError("Content-Length is no number")
+        if length is not None and not length.isdigit():
+            raise InvalidInputError("Content-Length is not a number")
+        if length is not None and int(length) > self.settings.body_limit:
+            raise self._too_large()
 
     def _is_ours(self, origin: str, host: str) -> bool:
         if origin.lower() in self.origins:
@@ -86,11 +85,11 @@ class Guard:
         parts = urlsplit(origin)
         return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
 
-    def _friend(self, scope: Scope) -> bytes | None:
-        """The page that asks, if it is another's that was let in by name."""
-        found = [value for key, value in scope["headers"] if key.lower() == b"origin"]
-        named = len(found) == 1 and found[0].decode("latin-1").strip().lower() in self.origins
-        return found[0].strip() if named else None
+    def _allowed_origin(self, scope: Scope) -> bytes | None:
+        """The origin of the calling page, if it is one of the settings."""
+        origins = _values(scope, b"origin")
+        named = len(origins) == 1 and origins[0].decode("latin-1").strip().lower() in self.origins
+        return origins[0].strip() if named else None
 
     def _too_large(self) -> LimitExceededError:
         return LimitExceededError(
@@ -99,7 +98,7 @@ class Guard:
 
 
 class _Counted:
-    """Lets a body through as long as it is not too large."""
+    """Passes a body on up to the limit."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self.receive = receive
@@ -114,46 +113,49 @@ class _Counted:
         return message
 
 
-class _Headers:
-    """Puts what every answer says where the answer does not say otherwise."""
+class _Answer:
+    """Adds the headers of every answer, except those that the answer has already."""
 
-    def __init__(self, send: Send, friend: bytes | None = None) -> None:
+    def __init__(self, send: Send, origin: bytes | None = None) -> None:
         self.send = send
-        self.friend = friend
-        """The origin of a page that may read the answer; cookies never come along."""
+        self.origin = origin
+        """The other origin that may read the answer; cookies are never sent by it."""
         self.started = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            given = list(message.get("headers", ()))
-            if self.friend is not None:
-                given += [
-                    (b"access-control-allow-origin", self.friend),
+            headers = list(message.get("headers", ()))
+            if self.origin is not None:
+                headers += [
+                    (b"access-control-allow-origin", self.origin),
                     (b"vary", b"Origin"),
                     (b"cross-origin-resource-policy", b"cross-origin"),
                 ]
-            names = {name.lower() for name, _ in given}
-            message = {**message, "headers": [*given, *(each for each in _HEADERS if each[0] not in names)]}
+            names = {name.lower() for name, _ in headers}
+            message = {**message, "headers": [*headers, *(each for each in _HEADERS if each[0] not in names)]}
         await self.send(message)
 
     async def allow(self) -> None:
-        """Answer a browser that asks whether the page may call."""
+        """Answer a browser's preflight request."""
         await self({"type": "http.response.start", "status": 204, "headers": list(_CORS)})
         await self.send({"type": "http.response.body", "body": b""})
 
 
 def _is_preflight(scope: Scope) -> bool:
-    asked = b"access-control-request-method"
-    return scope["method"] == "OPTIONS" and any(key.lower() == asked for key, _ in scope["headers"])
+    return scope["method"] == "OPTIONS" and bool(_values(scope, b"access-control-request-method"))
+
+
+def _values(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for key, value in scope["headers"] if key.lower() == name]
 
 
 def _only(scope: Scope, name: bytes) -> str | None:
-    """A header that may be there once."""
-    found = [value for key, value in scope["headers"] if key.lower() == name]
-    if len(found) > 1:
-        raise InvalidInputError(f"{name.decode()} is there twice")
-    return found[0].decode("latin-1").strip() if found else None
+    """A header that may occur once."""
+    values = _values(scope, name)
+    if len(values) > 1:
+        raise InvalidInputError(f"the header {name.decode()} occurs twice")
+    return values[0].decode("latin-1").strip() if values else None
 
 
 def _name_of(host: str) -> str:

@@ -1,24 +1,91 @@
-"""JSON in and out, and errors as every route tells them."""
+"""What routes share: JSON bodies and answers, errors, the client, work in threads, the OpenAPI document."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.context.js_compat import parse_json
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
+from weft.server.auth import Authenticator, Client, token_in
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
 
+R = TypeVar("R")
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NAME: Schema = {"type": "string", "minLength": 1}
+NUMBER: Schema = {"type": "number"}
+BOOLEAN: Schema = {"type": "boolean"}
 _LONG = 50_000
 
 
+def text(description: str, **more: object) -> Schema:
+    """The schema of a described string."""
+    return {"type": "string", "description": description, **more}
+
+
+def array(items: Schema, **more: object) -> Schema:
+    return {"type": "array", "items": items, **more}
+
+
+def object_of(*required: str, **properties: Schema) -> Schema:
+    """The schema of an object."""
+    schema: Schema = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
+
+
+_ERROR = object_of(
+    "error",
+    "code",
+    error=text("What went wrong."),
+    code=TEXT,
+    path=text("The field that is wrong."),
+    hint=text("What to do."),
+    retry=TEXT,
+    limit={"type": "integer"},
+    got={},
+)
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": description, "content": {"application/json": {"schema": _ERROR}}}
+    for status, description in {
+        400: "Invalid input, with the path of the field.",
+        401: "Authentication required.",
+        403: "Permission denied.",
+        404: "Not found.",
+        409: "Conflict with another change.",
+        413: "Too large.",
+        422: "The part that may not be cut is larger than the budget.",
+        503: "A service that is needed is not available.",
+        507: "The database cannot store it.",
+    }.items()
+}
+"""The errors of every route."""
+
+
+def operation(name: str, summary: str, description: str, /, **fields: str) -> dict[str, Any]:
+    """Describe a route for the OpenAPI document: its answer has these fields (name → type)."""
+    schema = object_of(*sorted(fields), **{field: {"type": kind} for field, kind in fields.items()})
+    content = {"application/json": {"schema": schema}}
+    responses = {200: {"description": description, "content": content}}
+    return {"operation_id": name, "summary": summary, "responses": responses}
+
+
+def body_of(schema: Schema, example: object = None) -> dict[str, Any]:
+    """Describe the body of a route, which it parses itself."""
+    content = {"schema": schema} if example is None else {"schema": schema, "example": example}
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+
 class JsonAnswer(Response):
-    """A JSON value as UTF-8; half characters are escaped, as JavaScript does."""
+    """A JSON value as UTF-8; lone surrogates are escaped, as in JavaScript."""
 
     media_type = "application/json"
 
@@ -30,14 +97,17 @@ class JsonAnswer(Response):
             return json.dumps(value, separators=(",", ":")).encode()
 
 
-async def read_body(request: Request) -> JsonValue:
-    """The body as JSON; an empty one is an empty object."""
+async def read_object(request: Request) -> JsonObject:
+    """The body as a JSON object; an empty body is an empty object."""
     raw = await request.body()
-    # Reading much of it takes long enough that others would notice.
-    return _read(raw) if len(raw) < _LONG else await anyio.to_thread.run_sync(_read, raw)
+    # Parsing a large body would block the event loop.
+    body = _parse(raw) if len(raw) < _LONG else await anyio.to_thread.run_sync(_parse, raw)
+    if not isinstance(body, Mapping):
+        raise InvalidInputError("the body must be an object", path="")
+    return body
 
 
-def _read(raw: bytes) -> JsonValue:
+def _parse(raw: bytes) -> JsonValue:
     if not raw.strip():
         return {}
     try:
@@ -48,26 +118,19 @@ def _read(raw: bytes) -> JsonValue:
         raise InvalidInputError(f"the body must be JSON: {error}", path="") from None
 
 
-async def read_object(request: Request) -> JsonObject:
-    body = await read_body(request)
-    if not isinstance(body, Mapping):
-        raise InvalidInputError("the body must be an object", path="")
-    return body
-
-
 def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
-    """What went wrong, in a person's words, with the field and the way out where there are any."""
-    found: dict[str, JsonValue] = {"error": error.message, "code": error.code, "retry": error.row.retry}
+    """The fields of an error: message and code; path, limit and hint if it has them."""
+    body: dict[str, JsonValue] = {"error": error.message, "code": error.code, "retry": error.row.retry}
     path = error.path if isinstance(error, InvalidInputError) else ""
     if path:
-        found["path"] = prefix + path
+        body["path"] = prefix + path
     for name in ("limit", "got"):
         value = getattr(error, name, None)
         if isinstance(value, int | str) and not isinstance(value, bool):
-            found[name] = value if isinstance(value, int) else value[:200]
+            body[name] = value if isinstance(value, int) else value[:200]
     if error.hint is not None:
-        found["hint"] = hint_on(Face.HTTP, error.hint)
-    return found
+        body["hint"] = hint_on(Face.HTTP, error.hint)
+    return body
 
 
 def answer_error(error: WeftError, more: JsonObject | None = None) -> JsonAnswer:
@@ -75,3 +138,24 @@ def answer_error(error: WeftError, more: JsonObject | None = None) -> JsonAnswer
     if isinstance(error, ConflictError) or error.row.retry == "retry":
         headers["Retry-After"] = "1"
     return JsonAnswer({**(more or {}), **error_body(error)}, status_code=error.row.http, headers=headers)
+
+
+async def in_thread(request: Request, work: Callable[[], R]) -> R:
+    """Run work that uses the store in a thread, so that the event loop goes on; a few at a time."""
+    limiter: CapacityLimiter = request.app.state.limiter
+    return await anyio.to_thread.run_sync(work, limiter=limiter)
+
+
+async def answer(request: Request, work: Callable[[], object]) -> JsonAnswer:
+    """The result of work as JSON; encoded in the thread too, because it may be large."""
+    return await in_thread(request, lambda: JsonAnswer(work()))
+
+
+async def _client(request: Request) -> Client:
+    authenticator: Authenticator = request.app.state.authenticator
+    token = token_in(request)
+    return await in_thread(request, lambda: authenticator.client(token))
+
+
+AuthenticatedClient = Annotated[Client, Depends(_client)]
+"""The client of a request; without a valid token the request is refused."""

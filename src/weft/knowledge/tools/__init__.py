@@ -1,1 +1,1 @@
-"""Tools of a turn: what they give stands before the question, in its turn and in no other."""
+"""Tools of a turn: their output precedes the question, in that turn only."""

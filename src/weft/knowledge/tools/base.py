@@ -1,22 +1,23 @@
-"""What a tool is, and what it may look at."""
+"""Tools of a turn: their definition, what they can read, their output, and the registry."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from weft.context.layers.blocks import ToolOutput
+from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
 from weft.context.layers.items import ContextItem
 from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.periods import Period
+from weft.plugins import Plugins
 from weft.tree.json import JsonObject, JsonValue
 
 
 class ToolArguments(BaseModel):
-    """What a tool is called with; nothing else is taken."""
+    """The arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,15 +25,25 @@ class ToolArguments(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
+class Period(NamedTuple):
+    """A period of time; its end is not part of it. None: open."""
+
+    start: datetime | None
+    end: datetime | None
+
+    def has(self, moment: datetime) -> bool:
+        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
+
+
 class GroveHit(NamedTuple):
-    """Something in the grove that has the words."""
+    """A document or node with the words of a search."""
 
     title: str
     item: ContextItem
 
 
 class WebPage(NamedTuple):
-    """A page that a search of the web gave, with what its provider tells of it."""
+    """A page that a web search returned."""
 
     title: str
     url: str
@@ -41,68 +52,142 @@ class WebPage(NamedTuple):
 
 
 class WebSearch(Protocol):
-    """Whoever searches the web for us."""
+    """A provider of web search."""
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
-        """The pages that answer best; `period` is day, week, month or year."""
+        """The best pages; `period` is day, week, month or year."""
         ...
 
 
-def nothing(_words: Sequence[str], _kinds: frozenset[str], _period: Period | None) -> Sequence[GroveHit]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """All that tools see: what whoever calls them may see, and nothing else."""
+class ToolContext:
+    """Everything that a tool can read: what its caller may read."""
 
     now: datetime
-    """With its zone."""
+    """With its time zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = nothing
-    """Documents and nodes that have any of some words."""
+    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = (
+        lambda _words, _kinds, _period: ()
+    )
+    """Documents and nodes with any of the words."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
-    """Why nobody searches the web, where nobody does."""
+    """The reason why there is no web search, if there is none."""
     first: int = 1
-    """The number of the first source: those of one turn are counted on."""
+    """The number of the first source: the sources of one turn are numbered in one sequence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[A]):
-    """A tool by name: what it is for, what it takes, and what it does."""
+    """A tool: its name, purpose, arguments and function."""
 
     name: str
     description: str
     arguments: type[A]
-    run: Callable[[Desk, A], ToolOutput]
-    missing: Callable[[Desk], str | None] = lambda _desk: None
-    """Why it is off, where it is."""
+    run: Callable[[ToolContext, A], ToolOutput]
+    missing: Callable[[ToolContext], str | None] = lambda _desk: None
+    """The reason why it is off, if it is."""
 
     @property
     def schema(self) -> JsonObject:
-        """Its arguments, as JSON Schema."""
+        """The arguments as JSON Schema."""
         return cast("JsonObject", self.arguments.model_json_schema())
 
-    def __call__(self, desk: Desk, arguments: Mapping[str, JsonValue]) -> ToolOutput:
-        """Check the arguments, and run."""
+    def __call__(self, desk: ToolContext, arguments: Mapping[str, JsonValue]) -> ToolOutput:
+        """Check the arguments and run the tool."""
         off = self.missing(desk)
         if off is not None:
             raise UnavailableError(f"{self.name} is off: {off}")
         try:
             read = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
+            first: Any = error.errors(include_url=False, include_input=False)[0]
+            path = [".".join(map(str, first["loc"]))] if first["loc"] else []
+            fields = self.arguments.model_fields.items()
+            names = ", ".join(each.alias or name for name, each in fields) or "nothing"
             raise InvalidInputError(
-                f"{self.name}: {_told(error)}", hint=f"it takes {', '.join(_names(self.arguments))}"
+                ": ".join([self.name, *path, first["msg"]]), hint=f"it takes {names}"
             ) from None
         return self.run(desk, read)
 
 
-def _names(arguments: type[BaseModel]) -> list[str]:
-    return [each.alias or name for name, each in arguments.model_fields.items()] or ["nothing"]
+_CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."
+_ONLY = "Cite only sources of this list, by these numbers"
+_SEVERAL = "; several are written [{}][{}]"
+_ELSE = "Where the context does not hold the answer, say so and cite nothing."
 
 
-def _told(error: ValidationError) -> str:
-    first: Any = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(each) for each in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
+def compose(
+    name: str,
+    instruction: str,
+    items: Sequence[ContextItem],
+    *,
+    first: int,
+    attributes: Mapping[str, str] | None = None,
+    after: str = "",
+) -> ToolOutput:
+    """An output with numbered documents, followed by the list of sources by number."""
+    numbered = list(enumerate(items, first))
+    sources = tuple(
+        # A title that is part of the id is not repeated.
+        CitedSource(number, item.id, "" if (title := item.title or "") in item.id else title)
+        for number, item in numbered
+    )
+    parts = [instruction, *(f"[{number}]\n{render_item(item)}" for number, item in numbered)]
+    if after:
+        parts.append(close_nothing(after))
+    parts.append(f"<guidance>\n{_guidance(sources)}\n</guidance>")
+    return ToolOutput(
+        name=name, content="\n\n".join(parts), attributes=dict(attributes or {}), sources=sources
+    )
+
+
+def say(
+    name: str, instruction: str, text: str = "", *, attributes: Mapping[str, str] | None = None
+) -> ToolOutput:
+    """An output without sources."""
+    content = "\n\n".join(filter(None, [instruction, close_nothing(text)]))
+    return ToolOutput(name=name, content=content, attributes=dict(attributes or {}))
+
+
+def _guidance(sources: Sequence[CitedSource]) -> str:
+    first, last = sources[0].number, sources[-1].number
+    several = "" if first == last else _SEVERAL.format(first, last)
+    rules = [_CITE.format(first), f"{_ONLY}{several}.", _ELSE]
+    listed = (
+        f"[{each.number}] {one_line(each.id)}{f' ({one_line(each.title)})' if each.title else ''}"
+        for each in sources
+    )
+    return "\n".join([*rules, "Sources:", *listed])
+
+
+GROUP = "weft.tools"
+AnyTool: TypeAlias = Tool[Any]
+
+
+class ToolRegistry(Plugins[AnyTool]):
+    """Tools by name."""
+
+    __slots__ = ()
+
+    GROUP = GROUP
+    KIND = "tool"
+
+    def with_tool(self, tool: AnyTool) -> "ToolRegistry":
+        """A copy of the registry with one more tool."""
+        return self._with(tool.name, tool)
+
+    def tool(self, name: str) -> AnyTool:
+        """The tool of that name, loaded on first use."""
+        return self._named(name)
+
+    def _made(self, name: str, loaded: Any) -> AnyTool:
+        if not isinstance(loaded, Tool) or cast("AnyTool", loaded).name != name:
+            raise TypeError(f"it is not a tool {name!r}")
+        return cast("AnyTool", loaded)
+
+
+@lru_cache(maxsize=1)
+def installed_tools() -> ToolRegistry:
+    """The tools of all installed packages, looked up once per process."""
+    return ToolRegistry.installed()

@@ -1,7 +1,6 @@
-"""`getFileTree`: which notes there are, as folders within folders."""
+"""`getFileTree`: the notes of the vaults as a tree of folders."""
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
@@ -9,8 +8,7 @@ from weft.context.layers.blocks import ToolOutput, one_line
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Desk, Tool, ToolArguments
-from weft.knowledge.tools.tool_output import say
+from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, say
 from weft.tree.node import counted
 from weft.tree.reference import Vault
 
@@ -22,9 +20,6 @@ _NONE = "No folder of notes is mounted: there are no files to list."
 _MOST_LINES = 1_000
 _INDENT = "  "
 
-Folder: TypeAlias = dict[str, "Folder | None"]
-"""Names in a folder: each a note, or a folder again."""
-
 
 class FileTreeArguments(ToolArguments):
     vault: str | None = Field(default=None, max_length=200, description="Only this vault.")
@@ -33,11 +28,11 @@ class FileTreeArguments(ToolArguments):
     )
 
 
-def _run(desk: Desk, asked: FileTreeArguments) -> ToolOutput:
+def _run(desk: ToolContext, asked: FileTreeArguments) -> ToolOutput:
     mounted = desk.mounted()
     if not mounted.vaults:
         raise UnavailableError(_NONE, hint=Hint(HintKind.ADD_VAULT))
-    attributes = {name: value for name, value in (("vault", asked.vault), ("folder", asked.folder)) if value}
+    attributes = {name: value for name, value in asked.model_dump().items() if value}
     within = asked.folder.strip("/")
     if asked.vault is not None:
         vault = mounted.vault(asked.vault)
@@ -49,7 +44,7 @@ def _run(desk: Desk, asked: FileTreeArguments) -> ToolOutput:
 
 
 def _of_all(mounted: Mounted, within: str) -> list[str]:
-    """What the vaults have there; one that cannot be read keeps no others."""
+    """What all vaults have at that path; one that cannot be read is only named."""
     drawn: list[str] = []
     for vault in mounted.vaults:
         try:
@@ -62,7 +57,7 @@ def _of_all(mounted: Mounted, within: str) -> list[str]:
 
 
 def _of_named(mounted: Mounted, within: str) -> list[str]:
-    """`VAULT/PATH`, as folders are named elsewhere."""
+    """The folder `VAULT/PATH`."""
     name, _, rest = within.partition("/")
     for vault in mounted.vaults:
         if vault.name.lower() == name.lower():
@@ -73,50 +68,37 @@ def _of_named(mounted: Mounted, within: str) -> list[str]:
 
 
 def _of_vault(vault: Vault, paths: tuple[str, ...]) -> list[str]:
-    return [f"{one_line(vault.name)}:", *_drawn(_nested(paths))]
-
-
-def _nested(paths: tuple[str, ...]) -> Folder:
-    top: Folder = {}
-    for path in paths:
-        *folders, name = path.split("/")
-        here = top
-        for each in folders:
-            inner = here.setdefault(each, {})
-            here = inner if inner is not None else here
-        here[name] = None
-    return top
-
-
-def _drawn(top: Folder) -> list[str]:
-    """Every line; where there are too many, only folders down to a depth that fits, with how much is in them."""
+    """A vault's notes, one a line; if there are too many, only folders to a depth that fits, with counts."""
+    title = f"{one_line(vault.name)}:"
     for depth in (None, 4, 3, 2, 1):
-        lines = list(_lines(top, 1, depth))
-        if len(lines) <= _MOST_LINES:
+        lines = [title, *_lines(paths, 1, depth)]
+        if len(lines) <= _MOST_LINES + 1:
             return lines
-    left = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], f"{_INDENT}… and {left:,} more: ask for one folder"]
+    left = len(lines) - _MOST_LINES - 1
+    return [*lines[: _MOST_LINES + 1], f"{_INDENT}… and {left:,} more: ask for one folder"]
 
 
-def _lines(folder: Folder, level: int, depth: int | None) -> Iterator[str]:
+def _lines(paths: Iterable[str], level: int, depth: int | None) -> Iterator[str]:
+    """Folders, then notes. From `depth` on, only how many notes there are."""
     indent = _INDENT * level
-    notes = [name for name, inner in folder.items() if inner is None]
-    for name, inner in sorted(folder.items()):
-        if inner is not None:
-            shown = one_line(name)
-            if depth is not None and level >= depth:
-                yield f"{indent}{shown}/ ({counted(_count(inner), 'note')})"
-            else:
-                yield f"{indent}{shown}/"
-                yield from _lines(inner, level + 1, depth)
+    folders: dict[str, list[str]] = {}
+    notes: list[str] = []
+    for path in paths:
+        name, slash, rest = path.partition("/")
+        if slash:
+            folders.setdefault(name, []).append(rest)
+        else:
+            notes.append(name)
+    for name, inner in sorted(folders.items()):
+        if depth is not None and level >= depth:
+            yield f"{indent}{one_line(name)}/ ({counted(len(inner), 'note')})"
+        else:
+            yield f"{indent}{one_line(name)}/"
+            yield from _lines(inner, level + 1, depth)
     if depth is None:
         yield from (f"{indent}{one_line(name)}" for name in sorted(notes))
     elif notes:
         yield f"{indent}({counted(len(notes), 'note')})"
-
-
-def _count(folder: Folder) -> int:
-    return sum(1 if inner is None else _count(inner) for inner in folder.values())
 
 
 GET_FILE_TREE = Tool(

@@ -1,4 +1,4 @@
-"""`readNote`: one note, whole or part by part."""
+"""`readNote`: one note, whole or in parts."""
 
 import re
 
@@ -9,8 +9,7 @@ from weft.context.layers.items import ContextItem, note, selection
 from weft.context.layers.note_lookup import ListedNote, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Desk, Tool, ToolArguments
-from weft.knowledge.tools.tool_output import compose
+from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, compose
 
 _INSTRUCTION = "This is the note that was asked for, as it is now:"
 _PART = "This is a part of the note that was asked for, as it is now:"
@@ -24,13 +23,13 @@ class ReadArguments(ToolArguments):
     start: int = Field(default=1, ge=1, description="The line to begin at.")
 
 
-def _run(desk: Desk, asked: ReadArguments) -> ToolOutput:
+def _run(desk: ToolContext, asked: ReadArguments) -> ToolOutput:
     mounted = desk.mounted()
     whole, named = _note(mounted, asked.path)
     begin = named if asked.start == 1 else asked.start
     lines = whole.content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if begin > len(lines):
-        raise InvalidInputError(f"{whole.id} has {len(lines):,} lines, and none {begin:,}")
+        raise InvalidInputError(f"{whole.id} has {len(lines):,} lines; line {begin:,} is not there")
     end = _end(lines, begin)
     part = "\n".join(lines[begin - 1 : end])
     if begin == 1 and end == len(lines) and len(part) <= _MOST_CHARACTERS:
@@ -51,7 +50,7 @@ def _run(desk: Desk, asked: ReadArguments) -> ToolOutput:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """The last line of a part: as many as fit, and always one."""
+    """The last line of a part: as many lines as fit, but at least one."""
     size = 0
     for number in range(start, min(len(lines), start + _MOST_LINES - 1) + 1):
         size += len(lines[number - 1]) + 1
@@ -61,9 +60,9 @@ def _end(lines: list[str], start: int) -> int:
 
 
 def _note(mounted: Mounted, path: str) -> tuple[ContextItem, int]:
-    """By its path, else the only note of that name, with or without brackets around it; and where to begin.
+    """A note by its path, else the only one of that name, with or without [[ ]]; and the line to begin at.
 
-    What a search gave as `PATH#L3-L9` is read from there on, `PATH#Heading` from its beginning.
+    A search result `PATH#L3-L9` is read from line 3, `PATH#Heading` from the beginning.
     """
     wanted = path.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].strip()
     before, mark, within = wanted.rpartition("#")
@@ -75,11 +74,11 @@ def _note(mounted: Mounted, path: str) -> tuple[ContextItem, int]:
             return mounted.note(name), begin
         except NotFoundError:
             listing = listing or mounted.paths()
-        found = resolve_notes([NoteReference(name)], listing)[0]
-        if found.path is not None:
-            return mounted.note(found.path), begin
-        matches = matches or found.matches
-    hint = f"several have this name: {', '.join(matches)}" if matches else "getFileTree lists those there are"
+        resolved = resolve_notes([NoteReference(name)], listing)[0]
+        if resolved.path is not None:
+            return mounted.note(resolved.path), begin
+        matches = matches or resolved.matches
+    hint = f"several have this name: {', '.join(matches)}" if matches else "getFileTree lists the notes"
     raise NotFoundError(f"there is no note {wanted[:200]!r}", hint=hint)
 
 

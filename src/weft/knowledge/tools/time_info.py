@@ -1,18 +1,118 @@
-"""`getTimeInfo`: what time it is, and when something is that is said in words."""
+"""`getTimeInfo`: the current time, and periods as people write them: “last week”, “2026-01 to 2026-03”."""
 
-from datetime import datetime
+import calendar
+import re
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
 
 from weft.context.layers.blocks import ToolOutput
 from weft.errors import InvalidInputError
-from weft.knowledge.periods import period_of
-from weft.knowledge.tools.base import Desk, Tool, ToolArguments
-from weft.knowledge.tools.tool_output import say
+from weft.knowledge.tools.base import Period, Tool, ToolArguments, ToolContext, say
 
 _INSTRUCTION = "Reckon from this time, and from no other:"
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DAY = timedelta(days=1)
+_HOURS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+_DAYS = {"day": _DAY, "week": 7 * _DAY}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NAMES = {"today": "this day", "yesterday": "last day"}
+_CALENDARS = re.compile(r"(this|current|last|previous) (day|week|month|quarter|year)")
+_ROLLING = re.compile(
+    r"(?:the )?(?:past|last|previous) (?:(\d{1,4}|a|an|one) )?(minute|hour|day|week|month|year)s?"
+)
+_AGO = re.compile(r"(\d{1,4}|a|an|one) (day|week|month|year)s? ago")
+_WEEKDAY = re.compile(rf"(?:last |on )?({'|'.join(_WEEKDAYS)})")
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_BETWEEN = re.compile(r"(?:from |between )?(.+?)(?: to | until | and |\.\.| – )(.+)")
+_OPEN = re.compile(r"(since|after|before|until) (.+)")
+_HINT = "for example: today, last week, past 3 days, 2026-01, 2026-01-05 to 2026-02-01, since 2026-03"
+
+
+def period_of(text: str, now: datetime) -> Period:
+    """Read a period as people write it, relative to a moment and in its time zone.
+
+    “last week” is the week before this one, from Monday on; “past week” and “last 7 days” are
+    the seven days that end now.
+    """
+    words = " ".join(text.lower().replace(",", " ").split())
+    try:
+        period = _single(words, now) or _open(words, now) or _between(words, now)
+    except (ValueError, OverflowError):
+        period = None
+    if period is None:
+        raise InvalidInputError(f"{text[:60]!r} is not a period", hint=_HINT)
+    # Seconds, because datetimes of one zone compare by the wall clock, which may go back.
+    if period.start and period.end and period.start.timestamp() >= period.end.timestamp():
+        raise InvalidInputError(f"{text[:60]!r} ends before it begins", hint=_HINT)
+    return period
+
+
+def _single(words: str, now: datetime) -> Period | None:
+    words = _NAMES.get(words, words)
+    if match := _CALENDARS.fullmatch(words):
+        this = _around(now, match[2])
+        if match[1] in {"this", "current"} or this.start is None:
+            return this
+        return _around(this.start - timedelta(microseconds=1), match[2])
+    if match := _ROLLING.fullmatch(words):
+        return Period(_shifted(now, match[2], -_number(match[1])), now)
+    if match := _AGO.fullmatch(words):
+        return _around(_shifted(now, match[2], -_number(match[1])), match[2])
+    if match := _WEEKDAY.fullmatch(words):
+        days = (now.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
+        return _around(now - days * _DAY, "day")
+    if match := _DATE.fullmatch(words):
+        year, month, day = (int(each) if each else None for each in match.groups())
+        start = now.replace(
+            day=1 if day is None else day, month=1 if month is None else month, year=year or 0
+        )
+        return _around(start, "year" if month is None else "month" if day is None else "day")
+    return None
+
+
+def _open(words: str, now: datetime) -> Period | None:
+    match = _OPEN.fullmatch(words)
+    inner = None if match is None else _single(match[2], now)
+    if match is None or inner is None:
+        return None
+    moment = inner.start if match[1] in {"since", "before"} else inner.end
+    return Period(moment, None) if match[1] in {"since", "after"} else Period(None, moment)
+
+
+def _between(words: str, now: datetime) -> Period | None:
+    match = _BETWEEN.fullmatch(words)
+    if match is None:
+        return None
+    first, last = _single(match[1], now), Period(now, now) if match[2] == "now" else _single(match[2], now)
+    return None if first is None or last is None else Period(first.start, last.end)
+
+
+def _around(moment: datetime, unit: str) -> Period:
+    """The day, week, month, quarter or year of a moment."""
+    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "week":
+        start -= start.weekday() * _DAY
+    elif unit in _MONTHS:
+        start = start.replace(day=1, month=start.month - (start.month - 1) % _MONTHS[unit])
+    return Period(start, _shifted(start, unit, 1))
+
+
+def _shifted(moment: datetime, unit: str, number: int) -> datetime:
+    """A number of units later; of a month that is too short for the day, the last day."""
+    if unit in _HOURS:
+        # An hour has its full length on a day with 23 of them, too.
+        return (moment.astimezone(UTC) + number * _HOURS[unit]).astimezone(moment.tzinfo)
+    if unit in _DAYS:
+        return moment + number * _DAYS[unit]
+    year, month = divmod(moment.year * 12 + moment.month - 1 + number * _MONTHS[unit], 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+
+
+def _number(word: str | None) -> int:
+    return int(word) if word is not None and word.isdigit() else 1
 
 
 class TimeArguments(ToolArguments):
@@ -20,26 +120,26 @@ class TimeArguments(ToolArguments):
         default=None,
         alias="timeRange",
         max_length=100,
-        description="A stretch of time in words, to be told its beginning and end: last week.",
+        description="A period in words, to get its beginning and end: last week.",
     )
     zone: str | None = Field(
         default=None,
         max_length=100,
-        description="A time zone, such as Europe/Berlin; else that of the machine.",
+        description="A time zone, such as Europe/Berlin; default: that of the machine.",
     )
 
 
-def _run(desk: Desk, asked: TimeArguments) -> ToolOutput:
+def _run(desk: ToolContext, asked: TimeArguments) -> ToolOutput:
     now = desk.now if asked.zone is None else desk.now.astimezone(_zone(asked.zone))
     year, week, _ = now.isocalendar()
     lines = [
         f"now: {_shown(now)}",
-        f"weekday: {_DAYS[now.weekday()]}",
+        f"weekday: {_WEEKDAYS[now.weekday()].capitalize()}",
         f"week: {year}-W{week:02}",
-        f"utc: {datetime.fromtimestamp(now.timestamp(), ZoneInfo('UTC')).isoformat(timespec='seconds')}",
+        f"utc: {_shown(now.astimezone(UTC))}",
         f"seconds since 1970: {int(now.timestamp())}",
     ]
-    attributes = {name: value for name, value in (("zone", asked.zone),) if value is not None}
+    attributes = {} if asked.zone is None else {"zone": asked.zone}
     if asked.time_range is not None:
         attributes["timeRange"] = asked.time_range
         start, end = period_of(asked.time_range, now)
@@ -56,12 +156,12 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInputError(f"there is no time zone {name!r}", hint="such as Europe/Berlin") from None
+        raise InvalidInputError(f"there is no time zone {name!r}", hint="for example Europe/Berlin") from None
 
 
 GET_TIME_INFO = Tool(
     name="getTimeInfo",
-    description="Tell the time, and when “last week” and the like begin and end.",
+    description="Give the current time, and when “last week” and other periods begin and end.",
     arguments=TimeArguments,
     run=_run,
 )

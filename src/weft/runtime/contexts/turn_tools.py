@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weft.context.layers.items import document, node
 from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
-from weft.knowledge.tools.base import Desk, GroveHit, WebPage
-from weft.knowledge.tools.registry import AnyTool, ToolRegistry, installed_tools
+from weft.knowledge.tools.base import AnyTool, GroveHit, ToolContext, ToolRegistry, WebPage, installed_tools
 from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
@@ -26,7 +25,7 @@ from weft.tree.node import Identified, Node
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.knowledge.notes import Mounted
-    from weft.knowledge.periods import Period
+    from weft.knowledge.tools.base import Period
 
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
@@ -82,8 +81,8 @@ class TurnTools:
             outputs.append(output)
         return outputs
 
-    def _desk(self, at: Identified | str | None) -> Desk:
-        desk = Desk(
+    def _desk(self, at: Identified | str | None) -> ToolContext:
+        desk = ToolContext(
             now=from_microseconds(self.caller.executor.clock()).astimezone(MACHINE_ZONE),
             mounted=self._mounted,
             find=_Search(self.caller, None if at is None else self._turn(at)),

@@ -20,8 +20,7 @@ from weft.runtime.operations.executor import Caller, Operation
 from weft.store.blobs import BlobStore
 from weft.tree.agent import Agent
 from weft.tree.content import blob_refs
-from weft.tree.json import JsonObject, JsonValue
-from weft.tree.json_names import camel
+from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 

@@ -1,1 +1,1 @@
-"""One file for each family of routes."""
+"""Routes: one module for each family."""

@@ -1,4 +1,4 @@
-"""What happens, as it happens: one stream of server-sent events, resumed at a cursor."""
+"""Events as they happen: one stream of server-sent events, resumed at a cursor."""
 
 import contextlib
 import json
@@ -12,40 +12,42 @@ from starlette.responses import StreamingResponse
 
 from weft.runtime.events.log import Event
 from weft.runtime.events.subscription import Subscription
-from weft.server.dependencies import ERRORS, Asking, in_thread
+from weft.server.wire import ERRORS, AuthenticatedClient, in_thread
 from weft.tree.json_names import to_wire
 
 router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
 
 _HEARTBEAT = 15.0
-"""Seconds: a comment keeps whatever stands between from closing a silent connection."""
+"""Seconds between comments, which keep proxies from closing a silent connection."""
 
 
 @router.get(
     "/events",
     operation_id="followEvents",
-    summary="Follow what happens",
+    summary="Follow events",
     response_class=StreamingResponse,
     responses={200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}},
 )
 async def follow_events(
     request: Request,
-    caller: Asking,
-    after: Annotated[str | None, Query(description="A cursor, or `now`; else from the beginning.")] = None,
+    client: AuthenticatedClient,
+    after: Annotated[
+        str | None, Query(description="A cursor, or `now`; default: from the beginning.")
+    ] = None,
     tree: Annotated[list[str] | None, Query(description="Only these trees.")] = None,
 ) -> StreamingResponse:
-    """Each event's id is the cursor to go on from, also as `Last-Event-ID`."""
+    """Each event's id is the cursor to continue from, also as `Last-Event-ID`."""
     start = request.headers.get("last-event-id") or after
-    following = await in_thread(request, lambda: caller.grove.follow(after=start, trees=tree))
-    return StreamingResponse(_told(request, following), media_type="text/event-stream")
+    subscription = await in_thread(request, lambda: client.grove.follow(after=start, trees=tree))
+    return StreamingResponse(_stream(request, subscription), media_type="text/event-stream")
 
 
-async def _told(request: Request, following: Subscription) -> AsyncIterator[bytes]:
+async def _stream(request: Request, subscription: Subscription) -> AsyncIterator[bytes]:
     stopping: anyio.Event = request.app.state.stopping
     send, receive = anyio.create_memory_object_stream[bytes](16)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_feed, following, send.clone())
+            tasks.start_soon(_feed, subscription, send.clone())
             tasks.start_soon(_beat, send.clone())
             tasks.start_soon(_end, stopping, send)
             async with receive:
@@ -55,12 +57,12 @@ async def _told(request: Request, following: Subscription) -> AsyncIterator[byte
                     yield chunk
             tasks.cancel_scope.cancel()
     finally:
-        following.close()
+        subscription.close()
 
 
-async def _feed(following: Subscription, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
+async def _feed(subscription: Subscription, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
     with contextlib.suppress(anyio.BrokenResourceError):
-        async for batch in following.batches():
+        async for batch in subscription.batches():
             await send.send(b"".join(map(_event, batch)))
         await send.send(b"")
 

@@ -1,6 +1,6 @@
-"""Records in and out."""
+"""Records: append, list, streams."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
@@ -8,39 +8,47 @@ from starlette.requests import Request
 from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.records.streams import APPEND_LIMIT, LIST_LIMIT
 from weft.server.auth import Client
-from weft.server.dependencies import ERRORS, Asking, answer_of, answered, body_of
-from weft.server.wire import JsonAnswer, read_object
+from weft.server.wire import (
+    ERRORS,
+    NAME,
+    AuthenticatedClient,
+    JsonAnswer,
+    answer,
+    array,
+    body_of,
+    object_of,
+    operation,
+    read_object,
+    text,
+)
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordDraft, draft_from_wire, record_to_wire
 
 router = APIRouter(prefix="/api/records", tags=["records"], responses=ERRORS)
 
-_RECORD: dict[str, Any] = {
-    "type": "object",
-    "required": ["name", "value"],
+_RECORD = {
+    **object_of(
+        "name",
+        "value",
+        name=text("The stream.", minLength=1, maxLength=200),
+        value={"description": "Any JSON value; a message, for `messages`."},
+        document={"type": "object", "description": "The whole document, if it is more than the value."},
+        id={"type": "string", "minLength": 1, "maxLength": 1000},
+        createTime={"type": "number", "description": "Seconds since 1970."},
+        sessionId=NAME,
+        topicId=NAME,
+        projectId=NAME,
+        userId=text("For service tokens.", minLength=1),
+        cost={},
+        execId={},
+    ),
     "additionalProperties": False,
-    "properties": {
-        "name": {"type": "string", "minLength": 1, "maxLength": 200, "description": "The stream."},
-        "value": {"description": "Any JSON value; a message, for `messages`."},
-        "document": {"type": "object", "description": "All that is kept, where that is more."},
-        "id": {"type": "string", "minLength": 1, "maxLength": 1000},
-        "createTime": {"type": "number", "description": "Seconds since 1970."},
-        "sessionId": {"type": "string", "minLength": 1},
-        "topicId": {"type": "string", "minLength": 1},
-        "projectId": {"type": "string", "minLength": 1},
-        "userId": {"type": "string", "minLength": 1, "description": "For service tokens."},
-        "cost": {},
-        "execId": {},
-    },
 }
-_BODY: dict[str, Any] = {
-    "type": "object",
-    "required": ["records"],
-    "properties": {
-        "userId": {"type": "string", "description": "For service tokens: whose records."},
-        "records": {"type": "array", "minItems": 1, "maxItems": APPEND_LIMIT, "items": _RECORD},
-    },
-}
+_BODY = object_of(
+    "records",
+    userId=text("For service tokens: the user of the records."),
+    records=array(_RECORD, minItems=1, maxItems=APPEND_LIMIT),
+)
 _EXAMPLE = {
     "records": [
         {"name": "messages", "sessionId": "s1", "value": {"role": "user", "content": "Can we cross?"}}
@@ -48,52 +56,48 @@ _EXAMPLE = {
 }
 
 
-def _drafts(caller: Client, body: JsonObject) -> list[RecordDraft]:
+def _drafts(client: Client, body: JsonObject) -> list[RecordDraft]:
     listed = body.get("records")
     if not isinstance(listed, list | tuple) or not listed:
         raise InvalidInputError("records must be an array of at least one record", path="records")
-    default = caller.user_for(body.get("userId"))
-    found: list[RecordDraft] = []
+    default = client.user_for(body.get("userId"))
+    drafts: list[RecordDraft] = []
     for index, value in enumerate(listed):
         path = f"records[{index}]"
         draft = draft_from_wire(value, path, user=default)
         if draft.place.user != default:
             try:
-                caller.user_for(draft.place.user)
+                client.user_for(draft.place.user)
             except PermissionDeniedError as error:
                 raise PermissionDeniedError(f"{path}.userId: {error.message}", hint=error.hint) from None
-        found.append(draft)
-    return found
+        drafts.append(draft)
+    return drafts
 
 
 @router.post(
     "",
-    operation_id="appendRecords",
-    summary="Append records",
+    **operation("appendRecords", "Append records", "The stored records.", records="array"),
     openapi_extra=body_of(_BODY, _EXAMPLE),
-    responses=answer_of("The records as they are kept.", records="array"),
 )
-async def append_records(request: Request, caller: Asking) -> JsonAnswer:
-    """All or none. Appending the same again changes nothing; the same id with another value is a conflict."""
+async def append_records(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+    """All or none. Repeating it changes nothing; the same id with another value is a conflict."""
     body = await read_object(request)
 
     def work() -> JsonObject:
-        kept = caller.grove.records.append_all(_drafts(caller, body))
-        return {"records": [record_to_wire(record) for record in kept]}
+        records = client.grove.records.append_all(_drafts(client, body))
+        return {"records": [record_to_wire(record) for record in records]}
 
-    return await answered(request, work)
+    return await answer(request, work)
 
 
 @router.get(
     "",
-    operation_id="listRecords",
-    summary="List a stream's records",
-    responses=answer_of("The records, the oldest first.", records="array"),
+    **operation("listRecords", "List a stream's records", "The records, the oldest first.", records="array"),
 )
 async def list_records(
     *,
     request: Request,
-    caller: Asking,
+    client: AuthenticatedClient,
     name: Annotated[str, Query(min_length=1, max_length=200, description="The stream.")],
     userId: Annotated[str | None, Query(description="For service tokens.")] = None,  # noqa: N803 - the wire's word
     projectId: Annotated[str | None, Query()] = None,  # noqa: N803
@@ -105,14 +109,14 @@ async def list_records(
     limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 100,
     newest: Annotated[bool, Query(description="The newest first.")] = False,
     fallback: Annotated[
-        bool, Query(description="Where there are none: the user's of no project, then nobody's.")
+        bool, Query(description="If empty: the user's without project, then those without user.")
     ] = False,
 ) -> JsonAnswer:
     """Records with begin < time ≤ end."""
-    user = caller.user_for(userId)
+    user = client.user_for(userId)
 
     def work() -> JsonObject:
-        found = caller.grove.records.list(
+        records = client.grove.records.list(
             name,
             user=user,
             project=projectId,
@@ -125,25 +129,20 @@ async def list_records(
             newest=newest,
             fallback=fallback,
         )
-        return {"records": [record_to_wire(record) for record in found]}
+        return {"records": [record_to_wire(record) for record in records]}
 
-    return await answered(request, work)
+    return await answer(request, work)
 
 
-@router.get(
-    "/streams",
-    operation_id="listStreams",
-    summary="List the streams of a user",
-    responses=answer_of("The streams.", streams="array"),
-)
+@router.get("/streams", **operation("listStreams", "List a user's streams", "The streams.", streams="array"))
 async def list_streams(
     request: Request,
-    caller: Asking,
+    client: AuthenticatedClient,
     userId: Annotated[str | None, Query(description="For service tokens.")] = None,  # noqa: N803
     sessionId: Annotated[str | None, Query()] = None,  # noqa: N803
     topicId: Annotated[str | None, Query()] = None,  # noqa: N803
 ) -> JsonAnswer:
-    """Each with how many records it has, and when the first and the last of them were made."""
-    user = caller.user_for(userId)
-    streams = caller.grove.records.streams
-    return await answered(request, lambda: {"streams": streams(user=user, session=sessionId, topic=topicId)})
+    """Each with the number of its records and the times of the first and the last."""
+    user = client.user_for(userId)
+    streams = client.grove.records.streams
+    return await answer(request, lambda: {"streams": streams(user=user, session=sessionId, topic=topicId)})

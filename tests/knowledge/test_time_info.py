@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.errors import InvalidInputError
-from weft.knowledge.periods import period_of
+from weft.knowledge.tools.time_info import period_of
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=timezone(timedelta(hours=2)))
 """A Tuesday."""
