@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weft.tree.reference import Project
     from weft.tree.tree import Mode, Path, Tree
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
 
 from weft.errors import InvalidInputError
-from weft.lazy import load_name
+from weft.lazy_names import load_name
 from weft.tree.content import check_text
 
 P = ParamSpec("P")

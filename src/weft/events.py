@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from weft.tree.event_kinds import EventKind
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

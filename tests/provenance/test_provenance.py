@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
+import orjson
 import pytest
 from sqlalchemy import func, select
 from tests.attempts import RecordAttempt
@@ -21,7 +22,12 @@ from weft.tree.attempt import AttemptOutcome, RawResponse
 SEGMENTS = [b'{"system":"Calm","messages":[', b'{"role":"user"}', b"]}"]
 
 
-def record(grove: weft.Grove, parent: weft.grove.node.NodeHandle, response: RawResponse | None = None) -> str:
+def record(
+    grove: weft.Grove,
+    parent: weft.grove.node.NodeHandle,
+    response: RawResponse | None = None,
+    manifest: bytes = b'{"kept":1}',
+) -> str:
     return grove.perform(
         RecordAttempt(
             tree=parent.value.tree_id,
@@ -29,7 +35,7 @@ def record(grove: weft.Grove, parent: weft.grove.node.NodeHandle, response: RawR
             agent="sage",
             outcome=AttemptOutcome.RUNNING if response is None else AttemptOutcome.COMPLETE,
             segments=SEGMENTS,
-            manifest=b'{"kept":1}',
+            manifest=manifest,
             response=response,
         )
     )
@@ -40,7 +46,8 @@ def test_a_models_node_shows_its_chain_its_provider_and_the_bytes_on_demand(fres
     fresh_loom.add_agent("sage", model_ref="local:sample")
     tree = fresh_loom.plant("T", "one")
     asked = tree.root.say("Why?")
-    attempt = record(fresh_loom, asked)
+    seen = asked.manifest()
+    attempt = record(fresh_loom, asked, manifest=orjson.dumps(seen.stored()))
     said = asked.say("Because.", author="sage", response=replace(answer(), attempt=attempt))
     assert fresh_loom.verify().findings == ()
     shown = said.provenance()
@@ -55,7 +62,7 @@ def test_a_models_node_shows_its_chain_its_provider_and_the_bytes_on_demand(fres
     assert shown.raw_response == BODY
     assert shown.request == b"".join(SEGMENTS)
     assert value.request_sha256 == hashlib.sha256(b"".join(SEGMENTS)).hexdigest()
-    assert shown.manifest == b'{"kept":1}'
+    assert shown.manifest == seen
     mine = asked.provenance()
     assert (mine.raw_response, mine.request, mine.manifest, mine.value.provider) == (None, None, None, None)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.context.settings import Preferences
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

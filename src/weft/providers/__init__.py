@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from weft.tree.message import Message
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

@@ -28,6 +28,7 @@ from weft.providers.events import (
     WireRequest,
 )
 from weft.providers.keys import Keys, Secret, own_host
+from weft.providers.sdk_import import sdk_import
 from weft.tree.content import Audio, Image, Text, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -149,23 +150,6 @@ async def dry_run(provider: Provider, request: Request) -> WireRequest:
                 if isinstance(event, WireRequest):
                     return event
     raise UnavailableError(f"{provider.name} yielded no request in a dry run")
-
-
-_SDK_PACKAGES = frozenset({"anthropic", "google", "httpcore2", "httpx2", "openai"})
-
-
-@contextmanager
-def sdk_import(provider: str) -> Generator[None]:
-    """Say which extra brings an SDK that is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SDK_PACKAGES:
-            raise
-        raise UnavailableError(
-            f"{provider} needs the package {error.name!r}, which is not installed",
-            hint=Hint(HintKind.SETUP, text="pip install 'weft-loom[providers]'"),
-        ) from None
 
 
 class SdkClient(Protocol):

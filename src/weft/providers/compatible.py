@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, cast
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
-from weft.providers.adapter import Connection, as_chat, check_request, sdk_import
+from weft.providers.adapter import Connection, as_chat, check_request
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import ADDRESSES, Keys
 from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
+from weft.providers.sdk_import import sdk_import
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from weft.errors import InvalidInputError, ProviderError, Trouble
-from weft.providers.adapter import Connection, ResponseLimits, sdk_import
+from weft.providers.adapter import Connection, ResponseLimits
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status, find_own, from_connection
 from weft.providers.keys import ADDRESSES, Keys, Secret
+from weft.providers.sdk_import import sdk_import
 from weft.tree.json import JsonObject, JsonValue
 
 VARIABLE = "WEFT_WEB_SEARCH"

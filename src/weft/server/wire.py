@@ -1,11 +1,10 @@
-"""What routes share: JSON bodies and answers, errors, the client, work in threads, the OpenAPI document."""
+"""What routes share: JSON bodies and answers, errors, the client, the OpenAPI document."""
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import anyio.to_thread
-from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,10 +13,10 @@ from weft.context.js_compat import parse_json
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in
+from weft.server.worker_threads import in_thread
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
 
-R = TypeVar("R")
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
@@ -138,12 +137,6 @@ def answer_error(error: WeftError, more: JsonObject | None = None) -> JsonAnswer
     if isinstance(error, ConflictError) or error.row.retry == "retry":
         headers["Retry-After"] = "1"
     return JsonAnswer({**(more or {}), **error_body(error)}, status_code=error.row.http, headers=headers)
-
-
-async def in_thread(request: Request, work: Callable[[], R]) -> R:
-    """Run work that uses the store in a thread, so that the event loop goes on; a few at a time."""
-    limiter: CapacityLimiter = request.app.state.limiter
-    return await anyio.to_thread.run_sync(work, limiter=limiter)
 
 
 async def answer(request: Request, work: Callable[[], object]) -> JsonAnswer:

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, update
 
+from weft.errors import ConflictError
 from weft.store import schema
 from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.tree.json_names import iso_moment
 
 _leases = schema.leases
 _trees = schema.trees
@@ -32,6 +34,25 @@ def lease_at(session: Session, tree: int, position: int, now: int) -> LeaseRow |
     """The lease that holds on a position at this moment."""
     here = _leases.c.tree == tree, _leases.c.position == position
     return session.one(select(_leases).where(*here, _leases.c.expires_at > now), LeaseRow._make)
+
+
+def check_fencing_token(
+    transaction: Transaction, tree: int, position: int, now: int, holder: tuple[str, int]
+) -> None:
+    """Refuse unless the run still holds the position by its token: now, in the transaction that writes."""
+    held = lease_at(transaction, tree, position, now)
+    if held is None:
+        raise ConflictError("the lease has run out", hint="take it again before writing")
+    if (held.run, held.token) != holder:
+        raise lease_taken(transaction, held)
+
+
+def lease_taken(transaction: Transaction, held: LeaseRow) -> ConflictError:
+    node = transaction.node(held.tree, held.position)
+    return ConflictError(
+        f"{transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {iso_moment(held.expires_at)}",
+        hint="wait for it, or go on from another node",
+    )
 
 
 def put_lease(transaction: Transaction, tree: TreeState, lease: LeaseRow) -> None:

@@ -1,4 +1,4 @@
-"""The provider's cache: breakpoints as data, prediction, the recorder, and a monitor of the stable layers."""
+"""The provider's cache: what a provider offers, prediction, the recorder, and a monitor of the stable layers."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from weft.context.layers.breakpoints import Breakpoint, breakpoints
 from weft.context.layers.items import (
     FIND_ABOVE,
     FIND_IN_LIBRARY,
@@ -116,21 +117,6 @@ def _text_of(layer: LayerId, segments: Sequence[Segment]) -> str:
             return JOINT.join(f"{role}: {said}" if role else said for role, said in spoken)
         case LayerId.SYSTEM | LayerId.USER:
             return JOINT.join(texts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakpoint:
-    """A place up to which a request may be cached."""
-
-    after: str
-    """A layer's id, or `end`."""
-    block: int
-    """The last block before it."""
-    tokens: int
-    """Up to there."""
-
-    def to_wire(self) -> JsonObject:
-        return {"after": self.after, "block": self.block, "tokens": self.tokens}
 
 
 class RequestBlock(NamedTuple):
@@ -255,29 +241,21 @@ class Envelope:
     @property
     def breakpoints(self) -> tuple[Breakpoint, ...]:
         """After L1, after L2, at the last stable point of L4, and at the end."""
-        return tuple(self._breakpoints())
-
-    def _breakpoints(self) -> Iterator[Breakpoint]:
         blocks = self.blocks()
-        sums = [0]
-        for block in blocks:
-            sums.append(sums[-1] + block.tokens)
-        first = int(bool(self.layer(LayerId.SYSTEM).text))
-        library = first + int(bool(self.layer(LayerId.LIBRARY).text))
-        if first:
-            yield Breakpoint(after=LayerId.SYSTEM.value, block=0, tokens=sums[1])
-        if library > first:
-            yield Breakpoint(after=LayerId.LIBRARY.value, block=library - 1, tokens=sums[library])
         settled = all(segment.stable for segment in self.layer(LayerId.HISTORY).segments)
         stable = [
             index
             for index, block in enumerate(blocks)
             if settled and block.message is not None and block.message < self.history
         ]
-        if stable:
-            yield Breakpoint(after=LayerId.HISTORY.value, block=stable[-1], tokens=sums[stable[-1] + 1])
-        if blocks:
-            yield Breakpoint(after="end", block=len(blocks) - 1, tokens=sums[-1])
+        return tuple(
+            breakpoints(
+                [block.tokens for block in blocks],
+                system=bool(self.layer(LayerId.SYSTEM).text),
+                library=bool(self.layer(LayerId.LIBRARY).text),
+                stable=stable[-1] if stable else None,
+            )
+        )
 
     def to_wire(self) -> JsonObject:
         return {

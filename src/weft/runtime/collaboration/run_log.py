@@ -18,7 +18,7 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.permissions import require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.leases import LeaseRow
+from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
 from weft.store.transaction import Transaction
@@ -85,7 +85,7 @@ class RunLog:
             wanted = LeaseRow(state.key, start.position, run, agent, 0, until)
             lease = take_lease(transaction, state, wanted, scope.now)
             if lease.run != run:
-                raise scope.lease_taken(lease)
+                raise lease_taken(scope.transaction, lease)
             transaction.move_cursor(state.key, agent, start.key, scope.now)
             row = RunRow(
                 tree=state.key,
@@ -164,7 +164,7 @@ class RunLog:
             return head
         lease = take_lease(transaction, state, self._lease(head, now), now)
         if lease.run != self.row.run:
-            raise scope.lease_taken(lease)
+            raise lease_taken(scope.transaction, lease)
         release_lease(transaction, state, self.head.position, now, run=self.row.run)
         change_run(transaction, self.row.tree, self.row.run, head=head.key)
         return head

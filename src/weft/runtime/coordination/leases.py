@@ -17,7 +17,7 @@ from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
 from weft.runtime.operations.scope import Scope
-from weft.store.leases import LeaseRow, drop_lease, lease_at, put_lease, sweep_leases
+from weft.store.leases import LeaseRow, drop_lease, lease_at, lease_taken, put_lease, sweep_leases
 from weft.store.lookup import find_tree
 from weft.store.rows import TreeState
 from weft.store.session import Session
@@ -130,7 +130,7 @@ def _take(scope: Scope, tree: TreeState, position: int, run: str, until: int) ->
     wanted = LeaseRow(tree.key, position, run, scope.actor.agent, 0, until)
     row = take_lease(scope.transaction, tree, wanted, scope.now)
     if row.run != run:
-        raise scope.lease_taken(row)
+        raise lease_taken(scope.transaction, row)
     return _lease(scope.transaction, tree.ulid, row)
 
 

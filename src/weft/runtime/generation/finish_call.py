@@ -19,7 +19,7 @@ from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
 from weft.store.bodies import save_manifest
-from weft.store.leases import lease_at
+from weft.store.leases import lease_at, lease_taken
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
@@ -203,5 +203,5 @@ def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[
     if held is None or scope.is_own(held):
         return
     if lease is None or (held.run, held.token) != lease:
-        raise scope.lease_taken(held)
+        raise lease_taken(scope.transaction, held)
     scope.require_lease(tree, parent.position, *lease)

@@ -27,7 +27,7 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import save_manifest
-from weft.store.leases import LeaseRow, lease_at
+from weft.store.leases import LeaseRow, lease_at, lease_taken
 from weft.store.model_calls import MICROS, CallRow, add_expected
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.agent import Agent, Permission
@@ -178,7 +178,7 @@ class StartCalls(Generating):
         wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
         lease = take_lease(scope.transaction, tree, wanted, scope.now)
         if lease.run != run:
-            raise scope.lease_taken(lease)
+            raise lease_taken(scope.transaction, lease)
         return lease, before is not None
 
     def _require_room(self, scope: Scope, tree: TreeState) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weft.runtime.operations.references import LinkTogether, TagTarget, Unlink, Untag
     from weft.runtime.operations.trees import Archive, DeleteTree, Describe, Plant, Unarchive
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

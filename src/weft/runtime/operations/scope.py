@@ -17,7 +17,7 @@ from weft.provenance.chain import event_hash
 from weft.provenance.fingerprints import Fingerprint
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.store.blobs import BlobStore
-from weft.store.leases import LeaseRow, lease_at
+from weft.store.leases import LeaseRow, check_fencing_token, lease_at, lease_taken
 from weft.store.lookup import find_tree
 from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
@@ -183,7 +183,7 @@ class Scope:
             return
         held = lease_at(self.transaction, tree.key, position, self.now)
         if held is not None and not self.is_own(held):
-            raise self.lease_taken(held)
+            raise lease_taken(self.transaction, held)
 
     def is_own(self, held: LeaseRow) -> bool:
         """Whether the run that holds it is the one that acts."""
@@ -191,20 +191,8 @@ class Scope:
 
     def require_lease(self, tree: TreeState, position: int, run: str, token: int) -> None:
         """Refuse unless the run still holds the position by its token: now, in the transaction that writes."""
-        held = lease_at(self.transaction, tree.key, position, self.now)
-        if held is None:
-            raise ConflictError("the lease has run out", hint="take it again before writing")
-        if (held.run, held.token) != (run, token):
-            raise self.lease_taken(held)
+        check_fencing_token(self.transaction, tree.key, position, self.now, (run, token))
         self._leased.add((tree.key, position))
-
-    def lease_taken(self, held: LeaseRow) -> ConflictError:
-        node = self.transaction.node(held.tree, held.position)
-        until = iso_moment(held.expires_at)
-        return ConflictError(
-            f"{self.transaction.agent(held.agent).name!r} is extending [{node.local_id}] until {until}",
-            hint="wait for it, or go on from another node",
-        )
 
 
 def digest_of(value: JsonValue) -> str:

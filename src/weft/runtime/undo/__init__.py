@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     # Reversing loads every kind of operation; few programs undo.
     from weft.runtime.undo.undo import Redo, Undo
 else:
-    from weft.lazy import lazy_names
+    from weft.lazy_names import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__)
 

@@ -12,7 +12,8 @@ from starlette.responses import StreamingResponse
 
 from weft.runtime.events.log import Event
 from weft.runtime.events.subscription import Subscription
-from weft.server.wire import ERRORS, AuthenticatedClient, in_thread
+from weft.server.wire import ERRORS, AuthenticatedClient
+from weft.server.worker_threads import in_thread
 from weft.tree.json_names import to_wire
 
 router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
