@@ -9,6 +9,7 @@ time, and a word's place in the text is never lost.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -29,26 +30,39 @@ _ALONE = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U0001f000-\U0001faff\U00020000-\U000323af"  # pictures; rarer ideographs
 )
-_PICTURE = re.compile(f"[{_ALONE}]")
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30ff\u31f0-\u31ff"
 _HANGUL = "\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff"
-_WORD = re.compile(
-    rf"[{_ALONE}]"
-    rf"|[{_KANA}][\u3099\u309a]?"
-    r"|[\u1100-\u115f\ua960-\ua97f]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7ff]*"
-    rf"|[{_HANGUL}]"
-    rf"|[^ {_ALONE}{_KANA}{_HANGUL}]{{1,{_LONGEST}}}"
-)
-_UNMARKED = re.compile(
-    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
-    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f]"
-)
-"""Marks that people leave out when they type. The vowel signs of Indic scripts are not among them."""
 _STROKES = {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ـ": ""}
 """Letters with a mark that Unicode does not take apart."""
 _BREAK = "\u200b"
 """The invisible space, the only formatting character that ends a word."""
+
+
+# Compiling these takes longer than most commands that never split a word: each is compiled when it is first used.
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(
+        rf"[{_ALONE}]"
+        rf"|[{_KANA}][\u3099\u309a]?"
+        r"|[\u1100-\u115f\ua960-\ua97f]+[\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7ff]*"
+        rf"|[{_HANGUL}]"
+        rf"|[^ {_ALONE}{_KANA}{_HANGUL}]{{1,{_LONGEST}}}"
+    )
+
+
+@cache
+def _unmarked() -> re.Pattern[str]:
+    """Marks that people leave out when they type. The vowel signs of Indic scripts are not among them."""
+    return re.compile(
+        "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+        "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
+        "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f]"
+    )
+
+
+@cache
+def _picture() -> re.Pattern[str]:
+    return re.compile(f"[{_ALONE}]")
 
 
 class WordPlace(NamedTuple):
@@ -66,7 +80,7 @@ def fold(text: str) -> str:
 
 def split_words(text: str) -> list[str]:
     """The words of a text in order."""
-    return (_PLAIN if text.isascii() else _WORD).findall(fold(text))
+    return (_PLAIN if text.isascii() else _word()).findall(fold(text))
 
 
 def placed_words(text: str) -> Iterator[WordPlace]:
@@ -76,7 +90,7 @@ def placed_words(text: str) -> Iterator[WordPlace]:
             yield WordPlace(word.group(), word.start(), word.end())
         return
     origins = _origins(text)
-    for word in _WORD.finditer(text.translate(_FOLDED)):
+    for word in _word().finditer(text.translate(_FOLDED)):
         end = origins[word.end() - 1] + 1
         # Marks that were folded away belong to the letter before them.
         while end < len(text) and not _FOLDED[ord(text[end])]:
@@ -100,7 +114,7 @@ class _Folding(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-        folded = "".join(_STROKES.get(each, each) for each in _UNMARKED.sub("", folded))
+        folded = "".join(_STROKES.get(each, each) for each in _unmarked().sub("", folded))
         self[code] = kept = "".join(_kept(each) for each in folded)
         return kept
 
@@ -110,7 +124,7 @@ def _kept(character: str) -> str:
     category = unicodedata.category(character)
     if category[0] in "LN" or category in {"Mn", "Mc"}:
         return character
-    if category == "So" and _PICTURE.match(character):
+    if category == "So" and _picture().match(character):
         return character
     if category == "Cf" and character != _BREAK:
         return ""
