@@ -104,7 +104,8 @@ AND pg_relation_size(oid) > 0
 _MOVED = "SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences WHERE last_value IS NOT NULL"
 _SHAPE = """
 SELECT (SELECT version_num FROM alembic_version),
-    (SELECT md5(string_agg(format('%s %s %s', attrelid::regclass, attname, atttypid), ',' ORDER BY attrelid::regclass::text, attnum))
+    (SELECT md5(string_agg(format('%s %s %s %s', attrelid::regclass, attname, atttypid, attnotnull), ','
+                           ORDER BY attrelid::regclass::text, attnum))
      FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid WHERE relnamespace = 'public'::regnamespace),
     (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_index)
 """
