@@ -15,7 +15,7 @@ from weft.providers.scripted import PROFILE
 from weft.runtime.summaries.model_request import summary_models
 from weft.runtime.summaries.summariser import NODE, TREE
 from weft.store import schema
-from weft.store.bodies import manifest_of, request_segments
+from weft.store.request_records import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
 from weft.tree.snippet import extract, is_extract

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from weft.context.result import AssembledContext
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.plan import Preflight

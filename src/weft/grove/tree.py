@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weft.grove.agent import Collaborated
     from weft.grove.grove import Grove
     from weft.grove.search import SearchHit
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.statistics import TreeStats
     from weft.runtime.generation.service import Generated, Stream

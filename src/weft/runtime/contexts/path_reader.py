@@ -30,9 +30,17 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
-from weft.store.path_queries import first_beyond, instructing, instructing_versions, notes_on, tail_to
+from weft.store.path_queries import (
+    ancestor_at_depth,
+    first_beyond,
+    instructing,
+    instructing_versions,
+    notes_on,
+    tail_to,
+    walk_up,
+)
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.store.tree_queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.tree_queries import Selections, node_row, node_rows, resolve
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
