@@ -37,7 +37,8 @@ EXCERPT = 200
 class PinnedNode:
     node: str
     """The local id."""
-    text: str
+    text: str | None
+    """None: the node is excluded or pruned, and only its id is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,7 @@ def memory_block(memory: MemoryContents, showing: Showing | None = None) -> str:
 
 def _sections(memory: MemoryContents, how: Showing) -> Iterator[str]:
     if memory.pins:
-        yield "\n".join(["Pinned:", *(f"  {_pin(each, how)}" for each in memory.pins)])
+        yield "\n".join(["Pinned:", *(f"  {line}" for _, line in pin_lines(memory.pins, how))])
     texts = {each.label: each.text for each in memory.stashes}
     recalled = [(label, texts[label]) for label, _ in memory.recalled if label in texts]
     if recalled:
@@ -123,14 +124,19 @@ def _sections(memory: MemoryContents, how: Showing) -> Iterator[str]:
         yield f"Stashed (not in context): {', '.join(away)}"
 
 
-def _pin(pin: Pin, how: Showing) -> str:
-    if isinstance(pin, PinnedNode):
-        return f"[{pin.node}] {_shown(pin.text, how)}"
-    if isinstance(pin, PinnedResult):
-        return f"result:{pin.number} → {_line(pin.command)} {_shown(pin.text, how)}"
-    section = f" §{_line(pin.section)}" if pin.section else ""
-    words = f" ({pin.words:,} word{'' if pin.words == 1 else 's'})"
-    return f'doc:"{_named(pin.title)}"{section}{words}{" " + _shown(pin.text, how) if pin.text else ""}'
+def pin_lines(pins: Iterable[Pin], how: Showing) -> Iterator[tuple[str, str]]:
+    """The name of each pin, and its line."""
+    for pin in pins:
+        match pin:
+            case PinnedNode():
+                name, said = f"[{pin.node}]", "(excluded)" if pin.text is None else _shown(pin.text, how)
+            case PinnedResult():
+                name, said = f"result:{pin.number}", f"→ {_line(pin.command)} {_shown(pin.text, how)}"
+            case PinnedDocument():
+                name = f'doc:"{_named(pin.title)}"' + (f" §{_line(pin.section)}" if pin.section else "")
+                words = f"({pin.words:,} word{'' if pin.words == 1 else 's'})"
+                said = f"{words} {_shown(pin.text, how)}" if pin.text else words
+        yield name, f"{name} {said}"
 
 
 def _shown(text: str, how: Showing) -> str:
