@@ -184,7 +184,7 @@ class Transaction(Session):
         moved, self._cursors = self._cursors, {}
         with self.dialect.together(self.driver):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
-                statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
+                statement = self._insert(table)
                 if values := in_order.get(table):
                     prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
@@ -193,6 +193,12 @@ class Transaction(Session):
             if moved:
                 places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
                 self._send(places, list(moved.values()))
+
+    def _insert(self, table: Table) -> ClauseElement:
+        if table is schema.events:
+            return self.dialect.insert_events()
+        # A job that waits already is not queued again.
+        return self.dialect.upsert(table, (), ()) if table is schema.jobs else _INSERTS[table]
 
     def _send(
         self,

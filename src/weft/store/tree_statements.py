@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES, TreeState
+from weft.store.rows import EDGE_TYPES, Flag, TreeState
 from weft.store.session import Dialect
 from weft.tree.edge import EdgeType
 
@@ -33,6 +33,7 @@ CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 LIVE = and_(_nodes.c.pruned.is_(None), _nodes.c.hidden.is_(None))
+INCLUDED = _nodes.c.flags.bitwise_and(Flag.EXCLUDED) == 0
 
 
 NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
