@@ -93,6 +93,7 @@ def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> No
             {
                 "nodes": [node.value for node in stream.nodes],
                 "failures": [failure_to_wire(error) for error in stream.failures],
+                "notices": stream.notices,
             }
         )
     if stream.nodes:
