@@ -95,9 +95,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
         removed_tokens=sum(
-            piece.size
-            for piece in manifest.pieces
-            if isinstance(piece, Gap) and piece.outcome is Outcome.DROPPED
+            piece.size for piece in manifest.pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT
         ),
         shortened=shortened_ids(rendered.levels),
         estimator=request.estimator,

@@ -71,7 +71,7 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
 def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
     """What was laid out, as any context is given."""
     pieces = envelope.manifest.pieces
-    gaps = [piece for piece in pieces if isinstance(piece, Gap) and piece.outcome is Outcome.DROPPED]
+    gaps = [piece for piece in pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT]
     return AssembledContext(
         system=JOINT.join(filter(None, (envelope.system, envelope.memory_block))),
         messages=envelope.messages,
