@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, func, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.store import schema
@@ -11,6 +12,8 @@ from weft.store.session import Session
 from weft.tree.content import check_text
 
 _CANDIDATES = 6
+_LISTING = {"tree": "ls", "agent": "agents", "document": "doc ls", "project": "project ls"}
+"""The commands that list each kind, for hints."""
 _PREFIX = 8
 """ULIDs of one day share their beginning, so a shorter prefix would rarely mean one thing."""
 
@@ -80,4 +83,6 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         if rows:
             names = "; ".join(f"{row.ulid} {row.name[:40]!r}" for row in rows)
             raise InvalidInputError(f"{shown!r} names several {what}s", hint=f"use the id: {names}")
-    raise NotFoundError(f"no {what} {shown!r}", hint=f"list the {what}s to see what there is")
+    raise NotFoundError(
+        f"no {what} {shown!r}", hint=Hint(HintKind.LIST_NAMES, names=f"{what}s", command=_LISTING[what])
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete
 
 from weft.argument_checks import takes_options
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import Fingerprint, record_fingerprint
 from weft.runtime.operations.executor import Destroying, Editing, Executor, announce_deletion
@@ -255,7 +256,7 @@ class DeleteRecords(Destroying, verb="delete-records"):
         if self.confirm != len(rows):
             raise InvalidInputError(
                 f"destroying {counted(len(rows), 'record')} cannot be undone: confirm it with their number",
-                hint=f"confirm with {len(rows)}",
+                hint=Hint(HintKind.CONFIRM, value=str(len(rows))),
             )
         announce_deletion(scope)
         if self.ids is None and set(self.place) <= {"user", "session"}:

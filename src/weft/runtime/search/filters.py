@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, and_, false, or_, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import (
     Actor,
@@ -131,7 +132,7 @@ def _authors(session: Session, asked: SearchOptions) -> list[int] | None:
     models = session.execute(select(agents.c.key, agents.c.model_ref).where(agents.c.model_ref.is_not(None)))
     keys = [row.key for row in models if _is_model(row.model_ref, asked.model)]
     if not keys:
-        raise NotFoundError(f"no agent has the model {asked.model[:60]!r}", hint="list the agents to see")
+        raise NotFoundError(f"no agent has the model {asked.model[:60]!r}", hint=Hint(HintKind.LIST_AGENTS))
     return [key for key in keys if named in {None, key}]
 
 
