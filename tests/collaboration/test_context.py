@@ -168,7 +168,10 @@ def test_a_document_goes_on_on_a_line_of_its_own_after_its_summaries():
         text = tree.context(agent=MUSE, limit=700).messages[0].text
         assert text.startswith("(collapsed [")
         kept = next(number for number, node in enumerate(nodes) if node.text in text)
-        assert f"\n  [{nodes[kept - 1].local_id}] [extract] Sentence {kept - 1}.\n︱Sentence {kept}. word" in text
+        assert (
+            f"\n  [{nodes[kept - 1].local_id}] [extract] Sentence {kept - 1}.\n︱Sentence {kept}. word"
+            in text
+        )
 
 
 @covers("loom.assembly-order")

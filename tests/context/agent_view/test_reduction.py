@@ -36,7 +36,7 @@ def shown(story, context):
                 assert position not in entries
                 entries[position] = entry
     assert sorted(entries) == list(range(len(story.rows)))
-    live = {level for level, entry in entries.items() if entry.outcome is not Outcome.DROPPED}
+    live = {level for level, entry in entries.items() if entry.outcome is not Outcome.EXCLUDED}
     assert all(entries[level].reason in LEFT_OUT for level in entries.keys() - live)
     folded = {level for level in live if entries[level].outcome is Outcome.COLLAPSED}
     summarised = _summarised(story, context, folded)

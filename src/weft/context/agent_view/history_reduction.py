@@ -220,12 +220,12 @@ class _Reduction:
             self.loom = replace(self.loom, exchanges=(*earlier, exchanges[-1]))
             self._tell(f"results {', '.join(map(str, gone))}", "→ view result:N")
             for number in gone:
-                self._account(f"result:{number}", "pruned: not pinned", Outcome.DROPPED)
+                self._account(f"result:{number}", "pruned: not pinned", Outcome.CUT)
         if labels:
             self.loom = replace(self.loom, memory=memory.without_ephemeral())
             self._tell(f"recalled {', '.join(map(_quoted, labels))}", '→ recall "label"')
             for label in labels:
-                self._account(f"stash:{label}", "pruned: recalled, not pinned", Outcome.DROPPED)
+                self._account(f"stash:{label}", "pruned: recalled, not pinned", Outcome.CUT)
         if gone or labels:
             yield
 
@@ -471,7 +471,7 @@ class _History:
         own = self.reasons.get(level)
         return Run(
             kind=EntryKind.NODE,
-            outcome=Outcome.COLLAPSED if own is None else _OUTCOMES.get(own, Outcome.DROPPED),
+            outcome=Outcome.COLLAPSED if own is None else _OUTCOMES.get(own, Outcome.EXCLUDED),
             reason=reason if own is None else own.value,
             ids=[row.local_id],
             sizes=[row.tokens],
