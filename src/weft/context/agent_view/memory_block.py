@@ -45,7 +45,8 @@ class PinnedNode:
 class PinnedDocument:
     title: str
     section: str | None = None
-    words: int = 0
+    words: int | None = None
+    """Of its text, without the section's heading and marks; None where it cannot be read."""
     text: str = ""
     """Empty: only named, with its size."""
 
@@ -134,19 +135,21 @@ def pin_lines(pins: Iterable[Pin], how: Showing) -> Iterator[tuple[str, str]]:
                 name, said = f"result:{pin.number}", f"→ {_line(pin.command)} {_shown(pin.text, how)}"
             case PinnedDocument():
                 name = f'doc:"{_named(pin.title)}"' + (f" §{_line(pin.section)}" if pin.section else "")
-                words = f"({pin.words:,} word{'' if pin.words == 1 else 's'})"
-                said = f"{words} {_shown(pin.text, how)}" if pin.text else words
+                said = "(not available)" if pin.words is None else f"({_count(pin.words, 'word')})"
+                said += f"\n    {_shown(pin.text, how)}" if pin.text else ""
         yield name, f"{name} {said}"
 
 
 def _shown(text: str, how: Showing) -> str:
-    """In full up to the threshold, else its beginning."""
+    """In full up to the threshold, else its beginning, where that is shorter."""
+    whole = _quoted(text)
     if how.estimator.of_text(text) <= how.inline:
-        return _quoted(text)
+        return whole
     line = " ".join(text[: 4 * how.excerpt + 100].split())
     if len(line) > how.excerpt:
         line = line[: how.excerpt + 1].rsplit(" ", 1)[0][: how.excerpt].rstrip(" ,.;:")
-    return f'"{escape_look_alikes(line)}..."'
+    excerpt = f'"{escape_look_alikes(line)}..."'
+    return excerpt if len(excerpt) < len(whole) else whole
 
 
 def _quoted(text: str) -> str:
