@@ -148,7 +148,7 @@ def test_the_manifest_accounts_for_every_level(drawn):
     stays = [
         e
         for e in entries
-        if e.kind is EntryKind.NODE and e.count == 1 and e.outcome is Outcome.DROPPED and e.last is None
+        if e.kind is EntryKind.NODE and e.count == 1 and e.outcome is Outcome.EXCLUDED and e.last is None
     ]
     for entry in stays:
         assert entry.reason
@@ -276,7 +276,7 @@ def test_a_context_source_stands_before_the_message_that_is_answered():
         "And now?",
     ]
     dropped = next(entry for entry in context.manifest if entry.id == "x2")
-    assert (dropped.outcome, dropped.reason) == (Outcome.DROPPED, "pruned")
+    assert (dropped.outcome, dropped.reason) == (Outcome.EXCLUDED, "pruned")
 
 
 @covers("source.own-message", "source.left-out-like-any-node")
@@ -385,7 +385,7 @@ def test_consecutive_messages_of_one_role_are_merged():
     ]
     outcomes = [(entry.id, entry.outcome.value) for entry in context.manifest]
     assert outcomes == [
-        ("n0", "dropped"),
+        ("n0", "excluded"),
         ("n1", "merged"),
         ("n2", "merged"),
         ("n3", "merged"),
@@ -583,7 +583,7 @@ def test_of_two_results_of_one_call_the_newest_is_sent():
     context = assemble(story.request(10_000), story.contents)
     results = [block for message in context.messages for block in message.blocks]
     assert [block.content for block in results if isinstance(block, ToolResult)] == ["no, here"]
-    assert [entry.reason for entry in context.manifest if entry.outcome is Outcome.DROPPED] == [
+    assert [entry.reason for entry in context.manifest if entry.outcome is Outcome.EXCLUDED] == [
         "a tool call without its result, or a result without its call or with a newer one"
     ]
 

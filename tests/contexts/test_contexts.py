@@ -261,7 +261,7 @@ def _without_gaps(told):
     if not isinstance(told, tuple) or len(told) != 6:
         return told
     manifest = told[-1]
-    kept = [run for run in manifest["runs"] if run[1] != "dropped"]
+    kept = [run for run in manifest["runs"] if run[1] not in {"cut", "excluded"}]
     return (*told[:-1], {**manifest, "runs": kept})
 
 
@@ -425,7 +425,7 @@ def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom
     late = last.annotate("Patience.")
     plain = last.context()
     assert "tool" not in plain.messages[0].text
-    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "dropped"}
+    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "excluded"}
     assert left == {one.local_id: "annotation", other.local_id: "excluded", late.local_id: "annotation"}
     with_all = last.context(annotations=True).messages[0].text
     assert with_all.index("He means the tool.") < with_all.index("What is a loom?")
@@ -465,8 +465,8 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
     changes = middle.diff(rolling)
     assert not contents._kept
     assert {(change.before, change.after) for change in changes} >= {
-        ("kept", "dropped"),
-        ("dropped", "kept"),
+        ("kept", "cut"),
+        ("cut", "kept"),
     }
     rendered = chat.context(limit=800).diff(chat.context(limit=800, strategy="rollingWindow"))
     assert _turns(changes) == _turns(rendered)
@@ -474,9 +474,7 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
 
 def _turns(changes):
     """Levels that come or go; which are merged with a neighbour is only known when texts are."""
-    return [
-        change for change in changes if change.kind == "node" and "dropped" in {change.before, change.after}
-    ]
+    return [change for change in changes if change.kind == "node" and "cut" in {change.before, change.after}]
 
 
 @covers("cost.texts-of-kept-nodes-only")
@@ -594,8 +592,8 @@ def test_contexts_show_themselves(chat):
     assert "over the budget" in page
     assert "<script" not in page
     rolling = chat.context(limit=800, strategy="rollingWindow")
-    assert "kept → dropped" in repr(found.diff(rolling))
-    assert "kept → dropped" in found.diff(rolling)._repr_html_()
+    assert "kept → cut" in repr(found.diff(rolling))
+    assert "kept → cut" in found.diff(rolling)._repr_html_()
     assert repr(found.diff(found)) == "no difference"
 
 

@@ -245,16 +245,14 @@ class _Pruning:
             self.loom = replace(self.loom, exchanges=(*kept, *exchanges[-1:]))
             self.done.append(f"results {', '.join(map(str, gone))}")
             self.back.append("→ view result:N")
-            self.pieces += [
-                _step(f"result:{number}", "pruned: not pinned", Outcome.DROPPED) for number in gone
-            ]
+            self.pieces += [_step(f"result:{number}", "pruned: not pinned", Outcome.CUT) for number in gone]
         if memory.recalled:
             self.loom = replace(self.loom, memory=memory.without_ephemeral())
             labels = [label for label, _ in memory.recalled]
             self.done.append(f"recalled {', '.join(_quoted(label) for label in labels)}")
             self.back.append('→ recall "label"')
             self.pieces += [
-                _step(f"stash:{label}", "pruned: recalled, not pinned", Outcome.DROPPED) for label in labels
+                _step(f"stash:{label}", "pruned: recalled, not pinned", Outcome.CUT) for label in labels
             ]
         return self._try() if gone or memory.recalled else None
 
@@ -323,7 +321,7 @@ def _quoted(label: str) -> str:
 def _collapsed_run(rows: Sequence[Candidate], position: int, reason: str | None = None) -> Run:
     return Run(
         kind=EntryKind.NODE,
-        outcome=Outcome.COLLAPSED if reason is None else Outcome.DROPPED,
+        outcome=Outcome.COLLAPSED if reason is None else Outcome.EXCLUDED,
         reason=reason or "pruned: replaced by its summary",
         ids=[row.local_id for row in rows],
         sizes=[row.tokens for row in rows],

@@ -30,9 +30,16 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
-from weft.store.path_queries import first_beyond, instructing, instructing_versions, notes_on, tail_to
+from weft.store.path_queries import (
+    ends_between,
+    head_to,
+    instructing,
+    instructing_versions,
+    notes_on,
+    tail_to,
+)
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.store.tree_queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.tree_queries import Selections, ancestor_at_depth, node_rows, resolve, walk_up
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
@@ -65,6 +72,8 @@ class PathReader:
     estimator: Estimator
     annotations: Annotations = False
     folds: PathFolds = field(default_factory=PathFolds)
+    has_notes: bool = True
+    """False where the tree has no annotations."""
     seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
     """What was read, by id: contents are asked for by rows."""
 
@@ -85,16 +94,17 @@ class PathReader:
         if start.parent is None:
             return PathOutline(tail=_plain(tail), start=0)
         head = self._head(*request.head_reach())
-        last = head[-1].row.depth if head else -1
-        if last >= start.depth - 1:
-            levels = [*head, *(level for level in tail if level.row.depth > last)]
+        last = head[-1].row
+        if last.depth >= start.depth - 1:
+            levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
             return PathOutline(tail=_plain(levels), start=0)
         between, below = self._between(last, start)
         return PathOutline(head=_plain(head, below), tail=_plain(tail), between=between)
 
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
-        rows = instructing(self.tree.session, self.tree.key, self.end.position)
+        marked = self.end.near_instruction is not None
+        rows = instructing(self.tree.session, self.tree.key, self.end.position) if marked else []
         if not self.dialogue:
             rows = self._resolved([*rows, *self._instructed_by_versions({row.key for row in rows})])
             rows.sort(key=lambda row: row.depth)
@@ -190,33 +200,36 @@ class PathReader:
         # Of what is read the last group is not known whole: a little more, or it would take another query.
         amount = reach if on_ruler else reach + reach // 8
         while True:
-            beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
-            rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
+            # Most paths begin with an empty node, and of the last one read the group is not known.
+            rows = head_to(session, tree, self.end.position, amount=min(amount, NO_LIMIT), more=1)
             levels = self._levels(rows)
             live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
-            if beyond is None or (live and (on_ruler or live > reach)):
+            if rows[-1].position == self.end.position or (live and (on_ruler or live > reach)):
                 return levels
-            amount = max(1, 2 * amount)
+            amount = max(2 * amount, rows[-1].ruler)
 
     def _sendable(self, rows: Sequence[Candidate]) -> Sequence[Candidate]:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _between(self, last: int, start: NodeRow) -> tuple[SkippedRange, str]:
-        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
+    def _between(self, last: NodeRow, start: NodeRow) -> tuple[SkippedRange, str]:
+        """What lies between the head's last node and the tail: a count, two ids, two marks on the ruler.
 
         With it the id of the first node there.
         """
-        session, tree = self.tree.session, self.tree.key
-        below = ancestor_at_depth(session, tree, self.end.position, last + 1)
-        ends = node_rows(session, tree, [below, start.parent or below])
-        first, final = self._resolved([ends[below], ends[start.parent or below]])
-        before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
+        ends = ends_between(
+            self.tree.session,
+            self.tree.key,
+            self.end.position,
+            depth=last.depth + 1,
+            last=start.parent or last.position,
+        )
+        first, final = self._resolved(list(ends))
         stretch = SkippedRange(
-            levels=start.depth - last - 1,
+            levels=start.depth - last.depth - 1,
             first=first.local_id,
             last=final.local_id,
-            start=before,
+            start=last.ruler,
             end=final.ruler,
         )
         return stretch, first.ulid
@@ -238,7 +251,7 @@ class PathReader:
         )
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
-        notes = notes_on(session, tree, [row.position for row in seen]) if self.dialogue else {}
+        notes = notes_on(session, tree, [row.position for row in seen]) if self.has_notes else {}
         others |= {note.key: note for listed in notes.values() for note in listed}
         sizes = self._sizes([*seen, *others.values()])
         self.seen.update((row.ulid, row) for row in seen)

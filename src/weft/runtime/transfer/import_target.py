@@ -14,19 +14,23 @@ from weft.provenance.fingerprints import (
     summary_fingerprint,
     tag_fingerprint,
 )
+from weft.runtime.operations.node_writer import queue_summaries
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.references import TargetAddress
 from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.checked_fields import Row
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
+from weft.store.rows import NodeRow
 from weft.store.schema.records import PLACE
 from weft.store.transaction import GROVE, Transaction
-from weft.store.tree_statements import count_live
+from weft.store.tree_statements import INCLUDED, LIVE, count_live
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject, JsonValue
 
 _BATCH = 1_000
+_MOST_SUMMARIES = 1_000
+"""Nodes of one import that are summarised in the background; the others when they are needed."""
 _COUNT_LIVE = count_live()
 
 
@@ -88,6 +92,7 @@ class GroveTarget:
         self._replacements: dict[int, tuple[str, str]] = {}
         """Projects of this grove that replace the file's, by key: the ids of both."""
         self._existing_records = 0
+        self._queued = 0
         self._moved: dict[int, int] = {}
         """Trees that belong to another project than their chain says: the project's key, by the tree's."""
 
@@ -222,10 +227,26 @@ class GroveTarget:
         live = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
         counters = {"nodes": live.nodes, "branches": live.branches, "depth": live.depth}
         transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
+        self._queue_summaries(tree)
         if tree in self._moved:
             self.finish()
             theirs, ours = self._replacements[self._moved[tree]]
             self._scope.record(transaction.tree_state(tree), "assign", {"project": ours}, {"project": theirs})
+
+    def _queue_summaries(self, tree: int) -> None:
+        """The newest nodes of a tree that came without summaries."""
+        nodes, texts = schema.nodes, schema.texts
+        there = and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key)
+        missing = (
+            select(nodes)
+            .join(texts, there)
+            .where(nodes.c.tree == tree, texts.c.summary.is_(None), LIVE, INCLUDED)
+            .order_by(nodes.c.key.desc())
+            .limit(_MOST_SUMMARIES - self._queued)
+        )
+        rows = [NodeRow._make(row) for row in self._transaction.execute(missing)]
+        queue_summaries(self._transaction, rows, now=self._scope.clock())
+        self._queued += len(rows)
 
     def add(self, table: Table, row: Row) -> None:
         self._transaction.add(table, row)
