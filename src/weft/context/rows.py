@@ -267,19 +267,22 @@ def columns_of(
     bound = bound_of(rows)
     reasons = left_out_of(rows, bound)
     costs: list[int] = []
+    seam, joint, heading = prices.seam, prices.joint, prices.heading
     spoken: str | None = None if known_before else "?"
-    for index, row in enumerate(rows):
-        extras = rows[index + 1].sources if index + 1 < len(rows) else pending
-        cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
-        if reasons[index] is None:
-            cost += row.tokens + row.before + prices.seam
+    followed = zip(rows, reasons, [*(row.sources for row in rows[1:]), pending], strict=False)
+    for row, reason, extras in followed:
+        cost = 0
+        if extras or row.notes:
+            cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
+        if reason is None:
+            cost += row.tokens + row.before + seam
             if spoken in {row.role, "?", "tool"}:
-                cost += prices.joint
-            if prices.heading is not None:
-                cost += prices.heading(row)
+                cost += joint
+            if heading is not None:
+                cost += heading(row)
             spoken = row.role
-        if cost:
-            spoken = spoken if reasons[index] is None else "?"
+        elif cost:
+            spoken = "?"
         costs.append(cost)
     return Columns(
         sums=[0, *accumulate(costs)],
