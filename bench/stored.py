@@ -73,7 +73,7 @@ def run(scene: Scene) -> Section:
 
 def _context(tree: TreeHandle) -> AssembledContext:
     context = tree.context(limit=_LIMIT, strategy="rollingWindow", preferences={"estimator": "chars/4"})
-    _ = context.messages, context.tokens
+    _ = context.messages
     return context
 
 

@@ -93,6 +93,7 @@ def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> No
             {
                 "nodes": [node.value for node in stream.nodes],
                 "failures": [failure_to_wire(error) for error in stream.failures],
+                "notices": stream.notices,
             }
         )
     if stream.nodes:
@@ -296,9 +297,9 @@ def summarise(
         session.out.message(f"models with keys in the file are left out: {problem}")
     if isinstance(target, TreeHandle):
         with progress_bar("summarising") as progress:
-            summary = summaries.tree(target.id, anew=refresh, progress=progress)
+            summary = summaries.tree(target.id, refresh=refresh, progress=progress)
     else:
-        summary = target.summarise(anew=refresh)
+        summary = target.summarise(refresh=refresh)
     if session.out.as_json:
         session.out.json({"id": target.id, "summary": summary})
     else:

@@ -27,6 +27,17 @@ _BY_ULID = {
     table: _seen(select(table.c.key), table).where(table.c.ulid == bindparam("the_ulid"))
     for table in (schema.trees, schema.agents, schema.documents, schema.projects)
 }
+_AS_NAMED = {
+    table: _seen(select(table.c.key, table.c.archived_at), table)
+    .where(name == bindparam("the_name"))
+    .limit(2)
+    for table, name in (
+        (schema.trees, schema.trees.c.title),
+        (schema.agents, schema.agents.c.name),
+        (schema.documents, schema.documents.c.title),
+        (schema.projects, schema.projects.c.name),
+    )
+}
 
 
 def find_tree(session: Session, reference: str) -> int:
@@ -56,6 +67,9 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
         if found:
             return int(found[0][0])
+    only = session.rows(_AS_NAMED[table], {"the_name": text})
+    if len(only) == 1:
+        return int(only[0][0])
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():

@@ -32,7 +32,6 @@ Selections = Mapping[int, int]
 """Position → the version an agent looks at."""
 
 _nodes = schema.nodes
-_UNBOUNDED = 2**31 - 1
 _CANDIDATES = 6
 _SEEN = _nodes.c.hidden.is_(None)
 _HERE = select(_nodes).where(_nodes.c.tree == bindparam("in_tree"), _SEEN)

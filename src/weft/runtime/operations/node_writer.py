@@ -9,6 +9,7 @@ from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.fingerprints import items_fingerprint
+from weft.runtime.operations.due_summaries import queue_new
 from weft.runtime.operations.raw_responses import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -142,6 +143,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
     _add_attachments(scope, row, draft.attachments)
+    queue_new(transaction, tree, row, now=scope.now)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(

@@ -101,6 +101,10 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
 def agent_row(session: Session, key: int) -> AgentRow:
     if isinstance(session, Transaction):
         return session.agent(key)
+    return session.once((AgentRow, key), lambda: _agent_row(session, key))
+
+
+def _agent_row(session: Session, key: int) -> AgentRow:
     rows = session.rows(AGENT_BY_KEY, {"by_agent": key})
     if not rows:
         raise StorageError(f"agent number {key} is not in the grove", hint=Hint(HintKind.VERIFY))
