@@ -5,7 +5,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Rules
-from weft.context.manifest import EntryKind, Facts, Gap, Manifest, Outcome, Piece, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
 from weft.context.message_index import Ledger, Numbers
 
 _WHOLE = "system context is never cut"

@@ -7,7 +7,7 @@ from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
-from weft.context.manifest import NO_LIMIT, Piece
+from weft.context.manifest_entries import NO_LIMIT, Piece
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import Instruction, Standing, SystemContext, SystemParts, build_system

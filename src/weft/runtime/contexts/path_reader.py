@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.context.fit import SkippedRange, Strategy
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest
 from weft.context.rows import (
     SPOKEN,
