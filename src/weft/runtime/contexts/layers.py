@@ -60,7 +60,7 @@ from weft.tree.json import JsonValue
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.operations.envelopes import Kept
+    from weft.runtime.operations.envelopes import EnvelopeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +227,13 @@ class Layers(Assembler):
         agent = agent_value(agent_row(opened.session, key))
         return agent if agent.model_ref is not None else None
 
-    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
+    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(prepared, attempt))
 
-    def report(self, kept: "Kept", cached: int) -> None:
+    def report(self, envelope: "EnvelopeKey", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        self.caller.perform(ReportCached(kept=kept, cached=cached))
+        self.caller.perform(ReportCached(envelope=envelope, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
         """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
