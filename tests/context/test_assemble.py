@@ -308,7 +308,7 @@ def test_what_came_with_a_message_is_left_out_with_it():
     context = assemble(story.request(500), story.contents)
     assert [message.text for message in context.messages] == ["Which way?", "The short one.", "Go on."]
     dropped = next(entry for entry in context.manifest if entry.id == other.local_id)
-    assert (dropped.outcome, dropped.reason) == (Outcome.DROPPED, "its message is left out")
+    assert (dropped.outcome, dropped.reason) == (Outcome.EXCLUDED, "its message is left out")
 
 
 @covers("source.own-message", "fit.budget-never-exceeded")
