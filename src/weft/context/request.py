@@ -278,10 +278,12 @@ class Plan:
     def wanted(self) -> list[str]:
         """Ids of the nodes whose contents rendering needs."""
         found: dict[str, None] = {}
+        beside, reasons, at = self.beside, self.reasons, self.rows.at
         for level in self.kept:
-            found |= {extra.id: None for extra in self.beside.get(level, ()) if extra.left_out is None}
-            if level not in self.reasons:
-                found[self.rows.at(level).id] = None
+            if level in beside:
+                found |= {extra.id: None for extra in beside[level] if extra.left_out is None}
+            if level not in reasons:
+                found[at(level).id] = None
         if self.layout is not None:
             found |= {row.id: None for _, row in self.layout.input_rows}
         return [name for name in found if name != INPUT and name not in self.request.own]
