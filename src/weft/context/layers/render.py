@@ -83,6 +83,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         removed_nodes=plan.fit.removed,
         removed_tokens=sum(piece.size for piece in gaps),
         shortened=envelope.shortened,
+        masked=plan.masked,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
         laid_out=envelope.layers,
