@@ -12,6 +12,7 @@ from tests.covers import covers
 
 from weft.context import fit_messages
 from weft.context.assemble import plan_context
+from weft.context.filters import FilterError, run_filters
 from weft.context.fit import SkippedRange
 from weft.context.manifest import Outcome
 from weft.context.render import assemble, render_context
@@ -405,3 +406,34 @@ def test_extending_with_masks_gives_what_fitting_afresh_gives(messages, data, gi
         # A context stays what it was when others go on from it.
         assert again is None or (earlier.messages, earlier.manifest) == (again.messages, again.manifest)
         assert context.manifest == fresh.manifest
+
+
+@covers("mask.filter")
+@given(conversations(), options)
+def test_the_filter_masks_what_fitting_masks(messages, given):
+    settings = {
+        "maskToolResults": given["mask_tool_results"],
+        "maskAbove": given["mask_above"],
+        "truncationStep": given["step"],
+        "window": 2_000,
+    }
+    found = run_filters(messages, [{"name": "toolResultMasker", "options": settings}])
+    same = fit_messages(messages, 10**9, window=2_000, **given)
+    assert found.messages == same.messages
+    marks = found.steps[0].marks
+    assert tuple(mark.position for mark in marks) == same.masked
+    assert {mark.outcome for mark in marks} <= {Outcome.MASKED}
+
+
+@covers("mask.filter")
+def test_the_filter_has_a_default_and_refuses_what_is_no_count():
+    messages = [each for index in range(12) for each in (call(f"c{index}"), tool(f"c{index}", 4_000))]
+    found = run_filters(messages, ["toolResultMasker"])
+    assert [mark.position for mark in found.steps[0].marks] == [1, 3]
+    for options in ({"maskToolResults": "few"}, {"maskAbove": -1}, {"window": 1.5}, {"truncationStep": "x"}):
+        with pytest.raises(FilterError, match=next(iter(options))):
+            run_filters(messages, [{"name": "toolResultMasker", "options": options}])
+    limited = {"limit": 3_500, "maskToolResults": 2}
+    fitted = run_filters(messages, [{"name": "fit", "options": limited}])
+    assert len(fitted.messages) == 25
+    assert sum(mark.outcome is Outcome.MASKED for mark in fitted.steps[0].marks) == 10
