@@ -113,6 +113,7 @@ def test_all_filters_of_the_chapter_are_installed_by_entry_point():
         "repair",
         "sizeLimiter",
         "toolCallBackfill",
+        "toolResultMasker",
     }
 
 
