@@ -50,7 +50,7 @@ def test_the_window_is_a_bar_and_below_it_is_what_became_of_everything(talk: Des
 
 def test_a_pipe_gets_lines_with_tabs_and_json_gets_all_of_it(talk: Desk) -> None:
     lines = talk.ok("context", "--limit", "180").splitlines()[2:]
-    assert {line.split("\t")[0] for line in lines} == {"kept", "merged", "added", "dropped"}
+    assert {line.split("\t")[0] for line in lines} == {"kept", "merged", "added", "cut", "excluded"}
     found = talk.json("context", "--limit", "180")
     assert found["tokens"] == found["manifest"]["tokens"] <= 180
     assert found["messages"][0]["role"] == "user"
@@ -74,7 +74,7 @@ def test_the_raw_request_is_what_a_model_would_get(talk: Desk) -> None:
 @covers("manifest.diffable")
 def test_a_context_is_compared_with_another_node_strategy_or_setting(talk: Desk) -> None:
     by_strategy = talk.ok("context", "--limit", "200", "--diff", "rollingWindow")
-    assert "kept → dropped" in by_strategy
+    assert "kept → cut" in by_strategy
     by_setting = talk.ok("context", "--limit", "200", "--diff", "truncationStrategy=rollingWindow")
     assert by_setting == by_strategy
     earlier = talk.json("read")["nodes"][-5]["localId"]

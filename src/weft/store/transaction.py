@@ -5,7 +5,7 @@ keeps what hot paths need in a cache that the store clears whenever another proc
 may have changed the database.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
-from weft.store.session import CompiledStatement, Dialect, Session
+from weft.store.session import CompiledStatement, Dialect, Session, T
 from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
@@ -131,6 +131,11 @@ class Transaction(Session):
     def rows(self, statement: ClauseElement, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         self.flush_rows()
         return super().rows(statement, values)
+
+    def once(self, key: Hashable, read: Callable[[], T]) -> T:
+        """Read again each time: what was written since would be missed."""
+        del key
+        return read()
 
     def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
         self.flush_rows()

@@ -124,11 +124,12 @@ def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
     )
 
 
-def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
+def tail_while(
+    *further: Callable[[CTE], ColumnElement[bool]], start_at: ColumnElement[Any] | None = None
+) -> Select[Any]:
     """A position and its nearest ancestors, at most `limit` of them and as long as all agree, root side first."""
-    start = select(_nodes, literal(1).label("step")).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
-    )
+    end: ColumnElement[Any] = bindparam("at_position") if start_at is None else start_at
+    start = select(_nodes, literal(1).label("step")).where(_nodes.c.tree == _tree, _nodes.c.key == end)
     tail = start.cte("tail", recursive=True)
     above = (
         select(_nodes, tail.c.step + 1)
@@ -142,6 +143,8 @@ def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
 
 
 TAIL = tail_while()
+UNBOUNDED = 2**31 - 1
+"""A limit that no path reaches."""
 
 
 def climb(

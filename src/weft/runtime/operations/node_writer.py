@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
@@ -199,7 +200,7 @@ def check_media(scope: Scope, refs: Sequence[str]) -> None:
         scope.transaction.grove_state()
     for ref in refs:
         if ref not in scope.blobs:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
+            raise NotFoundError(f"no blob {ref[:12]}…", hint=Hint(HintKind.STORE_BYTES))
 
 
 def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:

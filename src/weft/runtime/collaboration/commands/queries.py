@@ -13,7 +13,7 @@ from weft.runtime.collaboration.commands.context import CommandContext, CommandO
 from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.cursors import Direction, Switch
 from weft.runtime.operations.references import TargetRef
-from weft.runtime.search.filters import Search
+from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.summaries.summariser import on_demand
@@ -173,7 +173,7 @@ def _draw(context: CommandContext, action: v.TreeCommand) -> CommandOutcome:
 
 def _search(context: CommandContext, query: str) -> CommandOutcome:
     everywhere = context.command.grove
-    wanted = Search(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
+    wanted = SearchOptions(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
     hits = search(context.caller.store, context.caller.actor, wanted)
     rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
     text = reply.searched(query, rows, more=len(hits) - len(rows))
