@@ -276,8 +276,8 @@ TABLE = {
         "resume": rule(GENERATE, call=lambda desk, do: do(tree=desk.tree.id).result()),
     },
     ProvenanceHandle: {
-        **free("certified_at", "chain", "value"),
-        **looks("manifest", "raw_response", "replaced_keys", "request"),
+        **free("certified_at", "chain", "replaced_keys", "value"),
+        **looks("manifest", "raw_response", "request"),
         "save_bundle": rule(LOOK, call=lambda desk, do: do(desk.folder / "node.zip")),
     },
     Reader: {

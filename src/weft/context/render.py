@@ -98,6 +98,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         removed_nodes=plan.fit.removed,
         shortened=shortened_ids(rendered.levels),
         estimator=request.estimator,
+        unsummarised=plan.unsummarised,
     )
 
 
