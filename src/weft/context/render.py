@@ -99,6 +99,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         shortened=shortened_ids(rendered.levels),
         masked=plan.masked,
         estimator=request.estimator,
+        unsummarised=plan.unsummarised,
     )
 
 
