@@ -49,6 +49,7 @@ def plan_context(request: ContextRequest) -> Plan:
         rows=rows,
         prices=prices,
         sketch=sketch,
+        room=room,
         fit=fit(sketch, room, request.rules),
         reasons=reasons,
         beside=beside,

@@ -165,11 +165,12 @@ class _Rendering:
     def level(self, plan: Plan, number: int) -> KeptLevel:
         row = plan.rows.at(number)
         level = KeptLevel(number, row, preface=plan.prefaces.get(number))
-        own = row.tokens + row.before
         if number in plan.beside or number in plan.fit.shortened:
             extras, own = plan.allowed(number)
             for extra, most in extras:
                 self._refer(level, extra, most)
+        else:
+            own = row.tokens + row.before
         if number not in plan.reasons:
             self._say(level, row, own)
         return level

@@ -301,18 +301,20 @@ def columns_of(
     bound = bound_of(rows)
     reasons = left_out_of(rows, bound)
     costs: list[int] = []
+    seam, joint, heading = prices.seam, prices.joint, prices.heading
     spoken: str | None = None if known_before else "?"
-    for index, row in enumerate(rows):
-        cost = sum(prices.of_source(extra) for extra in beside.get(first + index, ()))
-        if reasons[index] is None:
-            cost += row.tokens + row.before + prices.seam
+    for level, (row, reason) in enumerate(zip(rows, reasons, strict=True), first):
+        extras = beside.get(level)
+        cost = sum(map(prices.of_source, extras)) if extras else 0
+        if reason is None:
+            cost += row.tokens + row.before + seam
             if spoken in {row.role, "?", "tool"}:
-                cost += prices.joint
-            if prices.heading is not None:
-                cost += prices.heading(row)
+                cost += joint
+            if heading is not None:
+                cost += heading(row)
             spoken = row.role
-        if cost:
-            spoken = spoken if reasons[index] is None else "?"
+        elif cost:
+            spoken = "?"
         costs.append(cost)
     return Columns(
         sums=[0, *accumulate(costs)],

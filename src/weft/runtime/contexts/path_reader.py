@@ -51,6 +51,7 @@ _SYSTEM = ROLES.index(Role.SYSTEM)
 _ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role in ROLES)
 _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 """What nearly all rows are: in, with nothing to look up."""
+_EXCLUDED, _BLANK = int(Flag.EXCLUDED), int(Flag.BLANK)
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
 _FOR_A_USER = 4_096
@@ -253,20 +254,23 @@ class PathReader:
             sizes = beside_sizes = self._sizes([*seen, *others.values()])
         else:
             sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
-        self.seen.update((row.ulid, row) for row in seen)
+        self.seen |= {row.ulid: row for row in seen}
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
-        levels = [
-            _Level(
-                row,
-                Candidate(
-                    row.ulid,
-                    row.local_id,
-                    _ROLE_NAMES[row.role],
-                    sizes[row.key].tokens,
-                    row.ruler,
-                    kind=KINDS[row.kind],
-                    author=authors[row.author],
-                    left_out=self._reason(row) or self._of_no_use(row),
+        levels: list[_Level] = []
+        for row in seen:
+            size = sizes[row.key]
+            candidate = Candidate(
+                row.ulid,
+                row.local_id,
+                _ROLE_NAMES[row.role],
+                size.tokens,
+                row.ruler,
+                KINDS[row.kind],
+                authors[row.author],
+                self._reason(row) or self._of_no_use(row),
+            )
+            if row.key in extras or row.position in notes or size[1:] != _WORDS_ALONE:
+                candidate = candidate._replace(
                     sources=tuple(
                         self._extra(others[key], role, beside_sizes[key])
                         for key, role in extras.get(row.key, ())
@@ -275,14 +279,12 @@ class PathReader:
                         self._extra(note, SourceRole.CONTEXT, beside_sizes[note.key])
                         for note in notes.get(row.position, ())
                     ),
-                    least=sizes[row.key].least,
-                    asks=sizes[row.key].asks,
-                    answers=sizes[row.key].answers,
-                    tools=sizes[row.key].tools,
-                ),
-            )
-            for row in seen
-        ]
+                    least=size.least,
+                    asks=size.asks,
+                    answers=size.answers,
+                    tools=size.tools,
+                )
+            levels.append(_Level(row, candidate))
         return [self._folded(level) for level in levels] if self.folds.ranges else levels
 
     def _folded(self, level: "_Level") -> "_Level":
@@ -307,12 +309,12 @@ class PathReader:
 
     def _of_no_use(self, row: NodeRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
-        if self.dialogue:
+        if self.tree.mode is Mode.DIALOGUE:
             return Reason.IN_SYSTEM if row.role == _SYSTEM else None
         return Reason.NO_WORDS if KINDS[row.kind] not in SPOKEN else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
-        if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
+        if (row.flags & _EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
             return None
         return reason_to_leave_out(
             metadata_of(row),
@@ -331,13 +333,13 @@ class PathReader:
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if kind not in SPOKEN if words else row.flags & Flag.BLANK:
+            if kind not in SPOKEN if words else row.flags & _BLANK:
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
             else:
-                tokens = max(1, of_counts(row.narrow, row.wide)) if row.narrow or row.wide else 0
-                found[row.key] = _Size(tokens + (MEDIA_TOKENS if kind in _MEDIA else 0))
+                tokens = (of_counts(row.narrow, row.wide) or 1) if row.narrow or row.wide else 0
+                found[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
             found |= {key: self._size(content, words=words) for key, content in contents.items()}
@@ -372,8 +374,10 @@ class _Size(NamedTuple):
     tools: ToolTraffic | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+_WORDS_ALONE = _Size(0)[1:]
+
+
+class _Level(NamedTuple):
     row: NodeRow
     candidate: Candidate
 
@@ -381,9 +385,9 @@ class _Level:
 def _plain(levels: Sequence[_Level], below: str = "") -> list[Candidate]:
     """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
     found = [level.candidate for level in levels]
-    after = [*(row.id for row in found[1:]), below]
-    for index, (row, next_id) in enumerate(zip(found, after, strict=True) if found else ()):
-        if row.notes and any(note.id == next_id for note in row.notes):
+    for index, row in enumerate(found):
+        if row.notes:
+            next_id = found[index + 1].id if index + 1 < len(found) else below
             found[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
     return found
 
