@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
+from weft.context.document import with_item_sources
 from weft.context.fit import Columns, Room, Sketch, Strategy, fit
 from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.rows import (
@@ -34,9 +35,11 @@ def plan_context(request: ContextRequest) -> Plan:
         if request.masks is not None:
             rows = masked_outline(rows, request.masks, request.estimator)
     else:
+        request = with_item_sources(request)
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
-    head, tail = sources_beside(rows.head), sources_beside(rows.tail, request.pending.sources)
+    head = sources_beside(rows.head, dialogue=request.dialogue)
+    tail = sources_beside(rows.tail, request.pending.sources, dialogue=request.dialogue)
     beside = head | {rows.first + index: extras for index, extras in tail.items()}
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
@@ -83,7 +86,7 @@ def _prices(request: ContextRequest) -> Prices:
         estimator=estimator,
         joined=request.dialogue,
         heading=heading,
-        frame=lambda source: frame_tokens(source.local_id, estimator),
+        frame=lambda source: frame_tokens(source, estimator),
         # What never cuts does not cut a merge's nodes either.
         share=None
         if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT
@@ -106,7 +109,7 @@ def _sketch(
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
-    beside = beside if request.dialogue else {}
+    beside = beside if request.refers else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
     tail = columns_of(
