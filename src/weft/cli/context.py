@@ -17,13 +17,9 @@ from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import read_setting
 from weft.errors import InvalidInputError, StorageError
+from weft.runtime.contexts.options import ContextOptions
 from weft.tree.json import camel
 from weft.tree.json_names import to_wire
-
-if TYPE_CHECKING:
-    from weft.context.result import AssembledContext
-    from weft.tree.json import JsonValue
-from weft.runtime.contexts.options import LayerOptions
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
@@ -37,15 +33,15 @@ def context(
         argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[int | None, option("--limit TOKENS", LayerOptions)] = None,
-    window: Annotated[int | None, option("--window TOKENS", LayerOptions)] = None,
-    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", LayerOptions)] = None,
-    strategy: Annotated[str | None, option("--strategy NAME", LayerOptions)] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", ContextOptions)] = None,
+    window: Annotated[int | None, option("--window TOKENS", ContextOptions)] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", ContextOptions)] = None,
+    strategy: Annotated[str | None, option("--strategy NAME", ContextOptions)] = None,
     step: Annotated[
         str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
     agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
-    text: Annotated[str | None, option("--text TEXT", LayerOptions)] = None,
+    text: Annotated[str | None, option("--text TEXT", ContextOptions)] = None,
     settings: SettingValues = None,
     annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
     raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
@@ -79,7 +75,7 @@ def context(
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    options = LayerOptions(
+    options = ContextOptions(
         limit=limit,
         window=window,
         max_tokens=max_tokens,
@@ -94,7 +90,7 @@ def context(
         return
     if layers or payload or sent:
         end = node or tree.cursor
-        prepared = None if sent else session.grove.layers.prepare(tree.id, end.id, options)
+        prepared = None if sent else session.grove.layers.at(tree.id, end.id, options)
         show_layers(session, place, prepared or end.sent(), raw=raw, entries=entries, payload=payload)
         return
     assembled = session.grove.contexts.at(*here, options)
@@ -148,7 +144,7 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 
 
 def _show_difference(
-    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str, *, layers: bool
+    session: CliSession, here: tuple[str, str | None], options: ContextOptions, other: str, *, layers: bool
 ) -> None:
     """Compare with another node, or with another strategy or setting here."""
     from weft.context.fit import Strategy  # noqa: PLC0415 - loads with the engine
@@ -162,7 +158,7 @@ def _show_difference(
     else:
         node = session.node(other)
         there = (node.tree_id, node.id)
-    read = session.grove.layers.at if layers else session.grove.contexts.at
+    read = session.grove.layers.envelope if layers else session.grove.contexts.at
     show_changes(session, read(*here, options), read(*there, changed))
 
 
@@ -246,7 +242,7 @@ def stats(
     cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
     cache write 1.25).
     """
-    from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.options import ContextOptions  # noqa: PLC0415 - loads with the engine
     from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
@@ -254,7 +250,7 @@ def stats(
         statistics = tree_stats(
             session.grove.layers,
             tree.id,
-            LayerOptions(agent=agent, limit=limit, window=window),
+            ContextOptions(agent=agent, limit=limit, window=window),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,

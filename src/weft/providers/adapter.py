@@ -140,16 +140,28 @@ def _as_dry_run() -> Generator[None]:
         _DRY_RUN.reset(token)
 
 
-async def dry_run(provider: Provider, request: Request) -> WireRequest:
-    """The request as this provider would send it now. No key is needed, and nothing leaves the process."""
+async def dry_run(provider: Provider, request: Request) -> tuple[WireRequest, ...]:
+    """The requests that this provider would send now, the one to the model last.
+
+    No key is needed, and nothing leaves the process. A request before the last one creates a cache.
+    """
     if not getattr(provider, "composes", False):
         raise UnavailableError(f"{provider.name} does not support dry runs")
+    sent: list[WireRequest] = []
     with _as_dry_run():
-        async with aclosing(provider.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, WireRequest):
-                    return event
-    raise UnavailableError(f"{provider.name} yielded no request in a dry run")
+        try:
+            async with aclosing(provider.stream(request)) as events:
+                async for event in events:
+                    if not isinstance(event, WireRequest):
+                        break
+                    sent.append(event)
+        except ProviderError:
+            # What is not sent has no answer.
+            if not sent:
+                raise
+    if not sent:
+        raise UnavailableError(f"{provider.name} yielded no request in a dry run")
+    return tuple(sent)
 
 
 class SdkClient(Protocol):

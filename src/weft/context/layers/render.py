@@ -85,7 +85,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         shortened=envelope.shortened,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
-        laid_out=envelope.layers,
+        envelope=envelope,
     )
 
 

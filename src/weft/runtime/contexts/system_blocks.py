@@ -1,12 +1,10 @@
 """What stands in L1 besides the system context: the user's memory, and the blocks of the tree's project."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import orjson
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.items import ContextItem, document, url
@@ -24,27 +22,14 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import Prefer
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.path_queries import attaching, attachments_on
-from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.document import Document
-from weft.tree.json import JsonValue
 from weft.tree.reference import Project, ProjectItem, ProjectItemKind
 
 USER_MEMORY = "userMemory"
 """The setting, in preferences and among a person's own."""
-
-
-_trees, _envelopes = schema.trees, schema.envelopes
-_LEGACY = select(_envelopes.c.node).where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
-_STANDING = select(
-    select(schema.grove.c.preferences).scalar_subquery(),
-    _trees.c.preferences,
-    _trees.c.project.is_not(None),
-    _LEGACY.exists(),
-).where(_trees.c.key == bindparam("the_tree"))
 
 
 @dataclass(slots=True)
@@ -155,43 +140,6 @@ def _as_item(found: Document) -> ContextItem:
 
 def _timeless(item: ContextItem) -> ContextItem:
     return ContextItem(item=item.item, title=item.title)
-
-
-def calls_for_layers(
-    opened: Opened, end: NodeRow, actor: Actor, call: Mapping[str, JsonValue] | None = None
-) -> bool:
-    """Whether a request from a node has anything that only layers lay out.
-
-    Items on its path, a project, a memory, a strip, or messages that were saved elsewhere as
-    they had been sent. Without any of these the request is the same either way.
-    """
-    there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
-    if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
-        return True
-    levels = (json.loads(there[0]), json.loads(there[1]), call or {})
-    settings = resolve_layer_settings(*levels)
-    if settings.strip_turns is not None:
-        return True
-    return memory_name(opened.session, actor, settings) is not None
-
-
-def _has_items(opened: Opened, end: NodeRow) -> bool:
-    rows = attaching(opened.session, opened.key, end.position)
-    held = attachments_on(
-        opened.session, opened.key, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
-    )
-    return any(held.values())
-
-
-def preferences_of(opened: Opened) -> tuple[dict[str, object], dict[str, object]]:
-    """The grove's and the tree's, as they are kept."""
-    trees, grove = schema.trees, schema.grove
-    row = opened.session.execute(
-        select(trees.c.preferences, select(grove.c.preferences).scalar_subquery().label("app")).where(
-            trees.c.key == opened.key
-        )
-    ).one()
-    return json.loads(row.app), json.loads(row.preferences)
 
 
 _TITLE = "Memory"
