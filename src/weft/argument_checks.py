@@ -5,13 +5,16 @@ Options are dataclasses. Each field has a type, a default, a sentence and perhap
 """
 
 import builtins
+import contextlib
 import functools
 import inspect
+import json
 import math
+import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from decimal import Decimal
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
@@ -19,6 +22,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
 from weft.errors import InvalidInputError
 from weft.lazy_names import load_name
 from weft.tree.content import check_text
+from weft.tree.json import camel
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +34,7 @@ _LARGEST = 2**63
 LARGEST = 2**53
 """Larger whole numbers change where JSON is read."""
 _SHOWN = 40
+_INTEGER = re.compile(r"-?[0-9]{1,400}")
 
 
 class OptionSpec(NamedTuple):
@@ -43,6 +48,8 @@ class OptionSpec(NamedTuple):
     """What the value must be, in words; else they follow from the type."""
     setting: str = ""
     """The setting for which this is a short name."""
+    wire: str = ""
+    """Its name in JSON and in queries; else the field's, in camel case."""
 
 
 def option(
@@ -53,9 +60,10 @@ def option(
     most: float | None = None,
     wanted: str = "",
     setting: str = "",
+    wire: str = "",
 ) -> T:
     """A field of an options class, with its description."""
-    spec = OptionSpec(help, least, most, wanted, setting)
+    spec = OptionSpec(help, least, most, wanted, setting, wire)
     return field(default=default, metadata={"option": spec})
 
 
@@ -64,7 +72,7 @@ class Options:
     """Base of the options classes: every value is checked when it is made."""
 
     def __post_init__(self) -> None:
-        for name, (check, spec) in _option_checks(type(self)).items():
+        for name, (check, spec) in option_checks(type(self)).items():
             check_option(name, getattr(self, name), check, spec)
 
     @classmethod
@@ -72,18 +80,31 @@ class Options:
         """What there is to choose, by name."""
         return {each.name: each.metadata["option"] for each in fields(cls) if "option" in each.metadata}
 
+    @classmethod
+    def default(cls, name: str) -> Any:
+        """The default of an option."""
+        return next(each.default for each in fields(cls) if each.name == name)
+
+    def keywords(self) -> dict[str, Any]:
+        """The options as a call takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
 
 @functools.cache
-def _option_checks(cls: type[Options]) -> "dict[str, tuple[_LazyCheck, OptionSpec]]":
+def option_checks(cls: type[Options]) -> "dict[str, tuple[LazyCheck, OptionSpec]]":
+    """By name how each option is checked, and its description."""
     annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in _annotations(base).items()}
-    return {name: (_LazyCheck(*annotations[name]), spec) for name, spec in cls.specs().items()}
+    return {name: (LazyCheck(*annotations[name]), spec) for name, spec in cls.specs().items()}
 
 
 def _annotations(cls: type) -> dict[str, tuple[object, str]]:
     return {name: (kind, cls.__module__) for name, kind in inspect.get_annotations(cls).items()}
 
 
-def check_option(name: str, value: object, check: "_LazyCheck", spec: OptionSpec) -> None:
+def check_option(name: str, value: object, check: "LazyCheck", spec: OptionSpec) -> None:
     """Raise `InvalidInputError` for a value of a wrong type or out of bounds."""
     if value is None and check(None):
         return
@@ -114,6 +135,47 @@ def _range(least: float | None, most: float | None, value: float) -> str:
     if most is None or (most == LARGEST and least is not None and value < least):
         return f"at least {least:,}"
     return f"between {least or 0:,} and {most:,}"
+
+
+def wire_name(name: str, spec: OptionSpec) -> str:
+    """An option's name in queries and files."""
+    return spec.wire or camel(name)
+
+
+def options_from_texts(options: type[AnyOptions], given: Iterable[tuple[str, str]]) -> AnyOptions:
+    """Options as an address or a command line has them, by their names on the wire; an error names the option."""
+    texts: dict[str, list[str]] = {}
+    for wire, text in given:
+        texts.setdefault(wire, []).append(text)
+    required = {each.name for each in fields(options) if each.default is MISSING}
+    read: dict[str, Any] = {}
+    for name, (check, spec) in option_checks(options).items():
+        wire = wire_name(name, spec)
+        if found := texts.get(wire):
+            read[name] = next(filter(check, _readings(found)), found[0])
+            if len(found) > 1 and read[name] is found[0]:
+                raise InvalidInputError(f"{wire} is given {len(found)} times", hint="give it once", path=wire)
+            check_option(wire, read[name], check, spec)
+        elif name in required:
+            raise InvalidInputError(f"{wire} is missing", hint=spec.help, path=wire)
+    return options(**read)
+
+
+def _readings(texts: Sequence[str]) -> Iterator[object]:
+    """What the texts of one option can mean, the narrowest type first; the option's type decides."""
+    if len(texts) == 1:
+        text = texts[0]
+        if text in {"true", "false"}:
+            yield text == "true"
+        if _INTEGER.fullmatch(text):
+            yield int(text)
+        with contextlib.suppress(ValueError):
+            yield float(text)
+        yield text
+        if text.startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                yield json.loads(text)
+    yield tuple(texts)
 
 
 def takes_options(
@@ -153,7 +215,7 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], what: str, *, p
             import difflib  # noqa: PLC0415 - 4 ms of every start
 
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known) or 'none'}"
             raise InvalidInputError(f"unknown {what} {path or name!r}", hint=hint, path=path or name)
 
 
@@ -184,7 +246,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(function)
     module = function.__module__
     checks = {
-        parameter.name: _LazyCheck(
+        parameter.name: LazyCheck(
             parameter.annotation, module, several=parameter.kind is parameter.VAR_POSITIONAL
         )
         for parameter in signature.parameters.values()
@@ -209,7 +271,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-class _LazyCheck:
+class LazyCheck:
     """A check that resolves its annotation when it is first used: most are never needed."""
 
     __slots__ = ("_check", "annotation", "module", "several")

@@ -24,7 +24,7 @@ def test_what_another_strategy_would_drop_can_be_asked():
     story = chat(60)
     middle, rolling = context_of(story), context_of(story, truncationStrategy="rollingWindow")
     changes = middle.manifest.diff(rolling.manifest)
-    gone = [change for change in changes if change.after is Outcome.DROPPED]
+    gone = [change for change in changes if change.after is Outcome.CUT]
     assert [(change.id, change.before) for change in gone] == [("n0", Outcome.KEPT)]
     assert gone[0].count == sum(1 for entry in middle.manifest if entry.reason == "part of the beginning")
     back = rolling.manifest.diff(middle.manifest)
@@ -105,8 +105,20 @@ def test_a_source_that_stands_at_two_places_is_compared_at_both():
         runs = [["source", outcome, "because", None, ["a7x2"], [3], None] for outcome in outcomes]
         return Manifest.from_stored({"budget": 9, "renderer": 1, "hash": "", "settings": {}, "runs": runs})
 
-    one, neither = manifest("kept", "dropped"), manifest("dropped", "dropped")
-    assert [(each.before, each.after) for each in one.diff(neither)] == [("kept", "dropped")]
-    assert [(each.before, each.after) for each in neither.diff(one)] == [("dropped", "kept")]
-    assert [(each.before, each.after) for each in one.diff(manifest("kept"))] == [("dropped", None)]
-    assert not one.diff(manifest("dropped", "kept"))
+    one, neither = manifest("kept", "cut"), manifest("cut", "cut")
+    assert [(each.before, each.after) for each in one.diff(neither)] == [("kept", "cut")]
+    assert [(each.before, each.after) for each in neither.diff(one)] == [("cut", "kept")]
+    assert [(each.before, each.after) for each in one.diff(manifest("kept"))] == [("cut", None)]
+    assert not one.diff(manifest("cut", "kept"))
+
+
+@covers("manifest.outcomes")
+def test_nine_words_say_what_became_of_a_candidate_and_earlier_manifests_are_read_with_them():
+    words = "kept cut excluded collapsed shortened masked merged referenced added"
+    assert [outcome.value for outcome in Outcome] == words.split()
+    runs = [
+        ["node", "dropped", "over the budget", 0, {"count": 2, "first": "a", "last": "b", "size": 9}],
+        ["node", "dropped", "excluded", 2, ["c"], [3], None],
+    ]
+    earlier = Manifest.from_stored({"budget": 9, "renderer": 1, "hash": "", "settings": {}, "runs": runs})
+    assert [entry.outcome for entry in earlier] == [Outcome.CUT, Outcome.EXCLUDED]

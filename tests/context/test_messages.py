@@ -138,7 +138,7 @@ def test_the_manifest_accounts_for_every_message_and_every_token(messages, limit
         for level in range(entry.position, entry.position + entry.count)
     )
     assert levels == list(range(len(messages)))
-    dropped = [entry for entry in manifest if entry.outcome is Outcome.DROPPED]
+    dropped = [entry for entry in manifest if entry.outcome is Outcome.CUT]
     assert context.removed_nodes == sum(entry.count for entry in dropped)
     assert context.removed_tokens == sum(entry.size for entry in dropped)
     assert all(entry.reason for entry in manifest)

@@ -44,6 +44,7 @@ from weft.tree.content import (
     makes_calls,
 )
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.item import Item
 from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.tree import Mode
@@ -270,7 +271,7 @@ def _without_gaps(told):
     if not isinstance(told, tuple) or len(told) != 6:
         return told
     manifest = told[-1]
-    kept = [run for run in manifest["runs"] if run[1] != "dropped"]
+    kept = [run for run in manifest["runs"] if run[1] not in {"cut", "excluded"}]
     return (*told[:-1], {**manifest, "runs": kept})
 
 
@@ -408,6 +409,23 @@ def test_sources_that_come_with_a_generation_stand_before_it(loom):
         here.context(context="abcd")
 
 
+@covers("source.own-message")
+@pytest.mark.parametrize("way", ["plain", "layered", "loom-aware"])
+def test_the_ways_of_a_merge_are_read_in_order_before_what_was_said_of_them(loom, way):
+    permissions = ["loom_aware"] if way == "loom-aware" else None
+    model = loom.add_agent(f"Way {way}", model_ref="local:any", permissions=permissions)
+    tree = loom.plant("Ways", "Which way?")
+    one, two = tree.root.say("Over the hill.", author=model.id), tree.root.say("By the sea.", author=model.id)
+    merged = one.merge(two, content="The first is steep, the second is long.")
+    if way == "layered":
+        merged.attach(Item(id="note.md", type="note", content="Wind from the north."))
+    text = [message.text for message in merged.context(agent=model.id).messages]
+    assert "Which way?" in text[0]
+    assert "Over the hill." in text[1]
+    assert text[2].index("By the sea.") < text[2].index("The first is steep")
+    assert ("Wind from" in "".join(text)) is (way == "layered")
+
+
 @covers("exclusion.annotations", "exclusion.annotations-on-request", "exclusion.reason-in-the-manifest")
 def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom):
     tree = loom.plant("Notes", "What is a loom?")
@@ -417,7 +435,7 @@ def test_notes_on_the_path_stand_before_their_message_where_they_are_wanted(loom
     late = last.annotate("Patience.")
     plain = last.context()
     assert "tool" not in plain.messages[0].text
-    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "dropped"}
+    left = {entry.id: entry.reason for entry in plain.manifest if entry.outcome == "excluded"}
     assert left == {one.local_id: "annotation", other.local_id: "excluded", late.local_id: "annotation"}
     with_all = last.context(annotations=True).messages[0].text
     assert with_all.index("He means the tool.") < with_all.index("What is a loom?")
@@ -463,8 +481,8 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
     assert {(change.before, change.after) for change in changes} >= {
-        ("kept", "dropped"),
-        ("dropped", "kept"),
+        ("kept", "cut"),
+        ("cut", "kept"),
     }
     rendered = chat.context(limit=800).diff(chat.context(limit=800, strategy="rollingWindow"))
     assert list(changes) == list(rendered)
@@ -581,8 +599,8 @@ def test_contexts_show_themselves(chat):
     assert "over the budget" in page
     assert "<script" not in page
     rolling = chat.context(limit=800, strategy="rollingWindow")
-    assert "kept → dropped" in repr(found.diff(rolling))
-    assert "kept → dropped" in found.diff(rolling)._repr_html_()
+    assert "kept → cut" in repr(found.diff(rolling))
+    assert "kept → cut" in found.diff(rolling)._repr_html_()
     assert repr(found.diff(found)) == "no difference"
 
 

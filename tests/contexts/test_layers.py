@@ -143,7 +143,7 @@ def test_an_excluded_turn_takes_its_items_with_it_until_another_brings_them(desk
     envelope = desk.tree.envelope()
     assert library(envelope) == []
     (told,) = [entry for entry in envelope.manifest if entry.id == "a.md"]
-    assert told.outcome.value == "dropped"
+    assert told.outcome.value == "excluded"
     first.include()
     assert library(desk.tree.envelope()) == ["a.md"]
 

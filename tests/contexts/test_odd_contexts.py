@@ -80,7 +80,7 @@ def test_thoughts_and_pictures_are_no_tools_and_are_cut_like_words(loom):
     assert not cut.shortened
     here.tree.node(loom.read.path(tree.id, here.id)[-2].id).exclude()
     assert here.context().removed_nodes == 0
-    assert [entry.reason for entry in here.context().manifest if entry.outcome == "dropped"] == ["excluded"]
+    assert [entry.reason for entry in here.context().manifest if entry.outcome == "excluded"] == ["excluded"]
 
 
 @covers("fit.tool-groups-whole", "cost.tail-is-one-query")
@@ -154,12 +154,12 @@ def test_a_document_counts_only_what_it_says(loom):
     assert found.document == "Once upon a time there was a fox."
     assert found.tokens <= 10
     assert leaf.context(limit=50, strategy="stopAtLimit").document == found.document
-    dropped = [entry.reason for entry in found.manifest if entry.outcome == "dropped"]
-    assert dropped == ["no words, and a document is words"] * 2
+    excluded = [entry.reason for entry in found.manifest if entry.outcome == "excluded"]
+    assert excluded == ["no words, and a document is words"] * 2
     aside = tree.root.say("aside")
     beside = leaf.context(context=[aside], instructions=[aside]).manifest
     assert [(entry.id, entry.outcome) for entry in beside if entry.id == aside.local_id] == [
-        (aside.local_id, "dropped")
+        (aside.local_id, "excluded")
     ] * 2
 
 
@@ -194,8 +194,8 @@ def test_sources_that_are_not_there_are_told_and_are_no_recent_nodes(loom):
         limit=120, preferences={"minimumRecentNodes": 2, "truncationStrategy": "rollingWindow"}
     )
     told = {(entry.id, entry.outcome, entry.reason) for entry in found.manifest}
-    assert (far.local_id, "dropped", "its message is over the budget") in told
-    assert (empty.local_id, "dropped", "empty") in told
+    assert (far.local_id, "cut", "its message is over the budget") in told
+    assert (empty.local_id, "excluded", "empty") in told
     words = " ".join(message.text for message in found.messages)
     assert "last" in words
     assert "third" in words

@@ -38,7 +38,7 @@ def test_each_stage_works_on_what_the_one_before_it_left(loom):
     assert [message.role for message in envelope.messages][-2:] == ["assistant", "user"]
     assert envelope.messages[-1].text == "Continue."
     outcomes = [(entry.id, entry.outcome) for entry in envelope.manifest]
-    assert (aside.local_id, "dropped") in outcomes
+    assert (aside.local_id, "excluded") in outcomes
     assert (story.local_id, "collapsed") in outcomes
     assert ("the ferry", "added") in outcomes
     assert envelope.manifest.tokens == sum(entry.tokens for entry in envelope.manifest) <= 600

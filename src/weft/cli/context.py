@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from weft.argument_checks import options_from_texts, refuse_unknown
 from weft.cli.arguments import SettingValues, argument, flag, option
 from weft.cli.context_display import (
     draw_manifest,
@@ -15,7 +16,7 @@ from weft.cli.context_display import (
 from weft.cli.knowledge import ToolCalls, tool_outputs
 from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
-from weft.cli.text_input import read_setting
+from weft.cli.text_input import name_and_text, read_setting
 from weft.errors import InvalidInputError, StorageError
 from weft.runtime.contexts.options import ContextOptions
 from weft.tree.json import camel
@@ -43,6 +44,13 @@ def context(
     agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
     text: Annotated[str | None, option("--text TEXT", ContextOptions)] = None,
     settings: SettingValues = None,
+    further: Annotated[
+        list[str] | None,
+        option(
+            "--option -o NAME=VALUE",
+            "Any other option of the request: asOf, temperature, n, addendum, … Repeatable.",
+        ),
+    ] = None,
     annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
     raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
     entries: Annotated[bool, flag("--entries", "List every candidate.")] = False,
@@ -75,15 +83,21 @@ def context(
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    options = ContextOptions(
-        limit=limit,
-        window=window,
-        max_tokens=max_tokens,
-        agent=agent,
-        text=text,
-        annotations=annotations,
-        preferences=preferences,
-        tool_outputs=tool_outputs(session, tool, tree, node),
+    pairs = [name_and_text(each) for each in further or ()]
+    refuse_unknown(dict(pairs), [camel(name) for name in ContextOptions.specs()], "option")
+    given: dict[str, Any] = {
+        "limit": limit,
+        "window": window,
+        "max_tokens": max_tokens,
+        "agent": agent,
+        "text": text,
+        "annotations": annotations or None,
+        "preferences": preferences or None,
+        "tool_outputs": tool_outputs(session, tool, tree, node) or None,
+    }
+    options = replace(
+        options_from_texts(ContextOptions, pairs),
+        **{name: value for name, value in given.items() if value is not None},
     )
     if other is not None:
         _show_difference(session, here, options, other, layers=layers)
@@ -163,6 +177,12 @@ def _show_difference(
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
+    """The bodies of the requests; where there is none, what it would be made of."""
+    requests = assembled.requests
+    if not assembled.request.why:
+        session.out.json(requests[0] if len(requests) == 1 else [each.to_wire() for each in requests])
+        return
+    session.out.message(f"no request: {assembled.request.why}")
     if assembled.document is None:
         session.out.json({"system": assembled.system, "messages": assembled.to_wire()["messages"]})
     elif assembled.system:

@@ -79,7 +79,7 @@ def _standing(listed: ListDecision) -> list[Piece]:
 def _gap(ledger: Ledger, start: int, stop: int) -> Gap:
     return Gap(
         kind=EntryKind.MESSAGE,
-        outcome=Outcome.DROPPED,
+        outcome=Outcome.CUT,
         reason="over the budget",
         position=start,
         count=stop - start,

@@ -23,12 +23,19 @@ RENDERER = 1
 
 
 class Outcome(StrEnum):
+    """What became of a candidate: nine words, the same on every face."""
+
     KEPT = "kept"
-    DROPPED = "dropped"
-    REFERENCED = "referenced"
-    SHORTENED = "shortened"
-    MERGED = "merged"
+    CUT = "cut"
+    """By the budget."""
+    EXCLUDED = "excluded"
+    """For a reason of its own."""
     COLLAPSED = "collapsed"
+    SHORTENED = "shortened"
+    MASKED = "masked"
+    """An old tool result, as one line."""
+    MERGED = "merged"
+    REFERENCED = "referenced"
     ADDED = "added"
 
 
@@ -43,7 +50,7 @@ class EntryKind(StrEnum):
     BUFFER = "buffer"
 
 
-ABSENT = (Outcome.DROPPED, Outcome.COLLAPSED)
+ABSENT = (Outcome.CUT, Outcome.EXCLUDED, Outcome.COLLAPSED)
 """What is not in the request."""
 
 
@@ -239,12 +246,20 @@ class ManifestChange:
 class Manifest:
     """Iterate it for entries; ask it for sums; compare it with another."""
 
-    __slots__ = ("_make", "_pieces", "facts")
+    __slots__ = ("_facts", "_make", "_pieces")
 
-    def __init__(self, facts: Facts, pieces: Sequence[Piece] | Callable[[], Sequence[Piece]]) -> None:
-        self.facts = facts
+    def __init__(
+        self, facts: Facts | Callable[[], Facts], pieces: Sequence[Piece] | Callable[[], Sequence[Piece]]
+    ) -> None:
+        self._facts = facts
         self._make: Callable[[], Sequence[Piece]] | None = pieces if callable(pieces) else None
         self._pieces: Sequence[Piece] | None = None if callable(pieces) else pieces
+
+    @property
+    def facts(self) -> Facts:
+        if not isinstance(self._facts, Facts):
+            self._facts = self._facts()
+        return self._facts
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -274,6 +289,13 @@ class Manifest:
     @property
     def tokens(self) -> int:
         return sum(piece.cost for piece in self.pieces)
+
+    @property
+    def removed_tokens(self) -> int:
+        """By the ruler: what was cut was never read."""
+        return sum(
+            piece.size for piece in self.pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT
+        )
 
     def totals(self) -> dict[Outcome, tuple[int, int]]:
         """For each outcome how many, and their size in full."""
@@ -333,14 +355,17 @@ class Manifest:
 
 
 Member = TypeVar("Member", EntryKind, Outcome)
+_EARLIER = (Outcome.EXCLUDED, Outcome.CUT)
+_BY_BUDGET = frozenset({"over the budget", "its message is over the budget", "its message was cut"})
+"""Earlier manifests had one word for both."""
 
 
 def _piece(value: JsonValue, path: str) -> Piece:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) not in {5, 7}:
         raise InvalidInputError(f"{path} is not a run")
     kind = _member(EntryKind, value[0], path)
-    outcome = _member(Outcome, value[1], path)
     reason = _text(value[2], path)
+    outcome = _EARLIER[reason in _BY_BUDGET] if value[1] == "dropped" else _member(Outcome, value[1], path)
     position = None if value[3] is None else _whole(value[3], path)
     if len(value) == 5:
         return _gap(value[4], path, kind=kind, outcome=outcome, reason=reason, position=position)

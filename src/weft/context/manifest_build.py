@@ -22,6 +22,7 @@ COLLAPSED = "collapsed"
 """The id of a row that replaces the oldest levels by their summaries."""
 _ONLY_NODES = "a document is made of its nodes alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"
+_OVER = "its message is over the budget"
 _NO_SYSTEM = "the document goes without its system context"
 _TOO_LARGE = "recent, and too large for the room"
 _OUTLINED = "over the library's share: {}, an intended change of the prefix"
@@ -170,7 +171,7 @@ class _Account:
                 elif not self.request.dialogue:
                     yield _source(each.local_id, _ONLY_NODES, each.tokens)
                 elif number not in kept:
-                    yield _source(each.local_id, "its message is over the budget", each.tokens)
+                    yield _source(each.local_id, _OVER, each.tokens, Outcome.CUT)
         if self.plan.layout is None and not self.plan.system.pieces:
             for each in self.request.pending.instructions:
                 yield _source(each.local_id, _NO_SYSTEM, 0)
@@ -181,11 +182,11 @@ class _Account:
         if reason is Reason.IN_SYSTEM:
             return Outcome.MERGED, reason.value, 0, 0
         if reason is not None:
-            gone = Outcome.COLLAPSED if reason is Reason.COLLAPSED else Outcome.DROPPED
+            gone = Outcome.COLLAPSED if reason is Reason.COLLAPSED else Outcome.EXCLUDED
             return gone, reason.value, 0, level.row.tokens
         joined = self.by_level.get(level.number)
         if self.composed is not None and joined is None:
-            return Outcome.DROPPED, Reason.UNPAIRED.value, 0, level.row.tokens
+            return Outcome.EXCLUDED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
         tokens, size = level.tokens + added, level.row.tokens + level.row.unpaired + added
         if level.shortened:
@@ -273,7 +274,7 @@ class _Account:
             if begin < stop:
                 gap = Gap(
                     kind=EntryKind.NODE,
-                    outcome=Outcome.DROPPED,
+                    outcome=Outcome.CUT,
                     reason="over the budget",
                     position=begin + self.request.offset,
                     count=stop - begin,
@@ -345,17 +346,15 @@ class _Account:
         there |= {each.item.id for level in self.levels if level.preface for each in level.preface.given}
         gone = {each.item.id: each for each in layout.placed if each.item.id not in there}
         for each in gone.values():
-            yield _item(
-                each.item.id, Outcome.DROPPED, self._why_gone(each), 0, self._size(render_item(each.item))
-            )
+            yield _item(each.item.id, *self._why_gone(each), 0, self._size(render_item(each.item)))
 
-    def _why_gone(self, each: Placed) -> str:
+    def _why_gone(self, each: Placed) -> tuple[Outcome, str]:
         if each.left_out:
-            return f"its turn is left out: {each.left_out}"
+            return Outcome.EXCLUDED, f"its turn is left out: {each.left_out}"
         if each.item.images:
-            return "bears images, and is never promoted"
+            return Outcome.EXCLUDED, "bears images, and is never promoted"
         inline = self.request.settings.library is Placement.INLINE
-        return "its message was cut" if inline else "its turn is left out"
+        return Outcome.CUT, "its message was cut" if inline else "its turn is left out"
 
 
 class _Runs:
@@ -442,8 +441,8 @@ def _system(name: str, tokens: int, reason: str) -> Run:
     return Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, reason, size=tokens)
 
 
-def _source(name: str, reason: str, size: int) -> Run:
-    return Run.one(EntryKind.SOURCE, name, Outcome.DROPPED, reason, size=size)
+def _source(name: str, reason: str, size: int, outcome: Outcome = Outcome.EXCLUDED) -> Run:
+    return Run.one(EntryKind.SOURCE, name, outcome, reason, size=size)
 
 
 def _added(

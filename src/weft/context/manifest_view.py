@@ -1,4 +1,4 @@
-"""A manifest as people look at it: the window as a bar, then what was kept, shortened and dropped, and why."""
+"""A manifest as people look at it: the window as a bar, then what was kept, shortened and cut, and why."""
 
 import html
 from collections import Counter
@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from weft.context.manifest import NO_LIMIT, EntryKind, Gap, Manifest, ManifestChange, Outcome, Piece, Run
+from weft.context.manifest import (
+    ABSENT,
+    NO_LIMIT,
+    EntryKind,
+    Gap,
+    Manifest,
+    ManifestChange,
+    Outcome,
+    Piece,
+    Run,
+)
 
 FREE = "free"
 _ADDED = "added"
@@ -76,8 +86,7 @@ def segments_of(manifest: Manifest) -> list[WindowSegment]:
 
 def lines_of(manifest: Manifest) -> list[Line]:
     """What is in the request first, as it stands there; then what is not."""
-    absent = {Outcome.DROPPED, Outcome.COLLAPSED}
-    pieces = sorted(manifest.pieces, key=lambda piece: piece.outcome in absent)
+    pieces = sorted(manifest.pieces, key=lambda piece: piece.outcome in ABSENT)
     return [
         Line(
             piece.outcome,

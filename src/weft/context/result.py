@@ -94,12 +94,9 @@ class AssembledContext:
     document: str | None
     """In buffer mode."""
     manifest: Manifest
-    tokens: int
     budget: int
     truncated: bool
     removed_nodes: int
-    removed_tokens: int
-    """By the ruler: what was cut was never read."""
     shortened: tuple[str, ...]
     """Ids of nodes whose own text had to be shortened."""
     warnings: tuple[str, ...] = ()
@@ -124,6 +121,8 @@ class AssembledContext:
     """Stable layers that changed without a recorded reason."""
     prefix: bytes = b""
     """What it is made of, piece by piece, as later requests are compared with it."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
     delivery: Delivery | None = field(default=None, compare=False)
 
     @property
@@ -136,6 +135,15 @@ class AssembledContext:
         """The body that would be sent to the model; without one, its `why` says the reason."""
         answers = [body for body in self.requests if body.purpose == "generate"]
         return answers[0] if answers else RequestBody(why="it was made of values, for no model")
+
+    @property
+    def tokens(self) -> int:
+        return self.manifest.tokens
+
+    @property
+    def removed_tokens(self) -> int:
+        """By the ruler: what was cut was never read."""
+        return self.manifest.removed_tokens
 
     @property
     def layers(self) -> tuple[Layer, ...]:

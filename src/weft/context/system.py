@@ -72,7 +72,7 @@ def build_system(
         text = clean(each.text).strip()
         used = _counts(each) and (newest is None or each.own or each.edge == newest)
         size = take(f"[{each.local_id}]", text) if used else estimator.of_text(text)
-        outcome = Outcome.KEPT if used else Outcome.DROPPED
+        outcome = Outcome.KEPT if used else Outcome.EXCLUDED
         pieces.append(Run.one(EntryKind.SOURCE, each.local_id, outcome, _reason(each, used=used), size=size))
     if memory := clean(parts.memory).strip():
         pieces.append(_kept("memory", take("memory", memory), "operational memory is never cut"))

@@ -225,7 +225,7 @@ def test_every_node_is_accounted_for_once_at_its_own_level():
                     levels.setdefault(entry.position + offset, []).append(entry)
         assert sorted(levels) == list(range(len(story.rows)))
         assert all(len(entries) == 1 for entries in levels.values())
-        assert levels[3][0].outcome is Outcome.DROPPED
+        assert levels[3][0].outcome is Outcome.EXCLUDED
         for level, (entry,) in levels.items():
             assert entry.count > 1 or entry.id == f"n{level}"
         assert context.tokens <= budget

@@ -218,7 +218,7 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
             for level in range(entry.position, entry.position + entry.count):
                 levels[level] = levels.get(level, 0) + 1
         if entry.kind is EntryKind.ITEM:
-            kind = {Outcome.DROPPED: gone, Outcome.SHORTENED: cut}.get(entry.outcome, whole)
+            kind = {Outcome.CUT: gone, Outcome.SHORTENED: cut}.get(entry.outcome, whole)
             kind.add(entry.id)
     assert {level: count for level, count in levels.items() if level <= last} == dict.fromkeys(
         range(last + 1), 1

@@ -70,7 +70,9 @@ def test_no_filter_changes_its_input_and_every_change_is_told(messages, entries)
     now = messages
     for step in found.steps:
         assert step.given == len(now)
-        gone = [mark for mark in step.marks if mark.outcome in {Outcome.DROPPED, Outcome.COLLAPSED}]
+        gone = [
+            mark for mark in step.marks if mark.outcome in {Outcome.CUT, Outcome.EXCLUDED, Outcome.COLLAPSED}
+        ]
         added = [mark for mark in step.marks if mark.outcome is Outcome.ADDED]
         assert step.gave == step.given - len(gone) + len(added)
         assert all(mark.position is None or now[mark.position] == mark.before for mark in step.marks)
@@ -166,11 +168,11 @@ def test_with_skip_a_failing_filter_is_passed_over_with_a_warning():
         messages, ["broken", "nothing", "toolCallBackfill"], on_error="skip", registry=registry
     )
     assert found.messages == [{"role": "system", "content": "a"}]
-    assert [step.outcome for step in found.steps] == [Outcome.DROPPED, Outcome.DROPPED, Outcome.KEPT]
+    assert [step.outcome for step in found.steps] == [Outcome.EXCLUDED, Outcome.EXCLUDED, Outcome.KEPT]
     assert found.warnings[0] == "filters[0] broken: ValueError: out of thread"
     entry = next(found.steps[0].entries())
     assert (entry.outcome, entry.reason) == (
-        Outcome.DROPPED,
+        Outcome.EXCLUDED,
         "filters[0] broken: skipped: ValueError: out of thread",
     )
 
@@ -202,7 +204,7 @@ def test_a_foreign_filter_that_copies_everything_is_not_said_to_have_replaced_ev
         {"role": "user", "content": "b"},
     ]
     found = run_filters(messages, ["copy"], registry=registry)
-    assert [(mark.outcome, mark.position) for mark in found.steps[0].marks] == [(Outcome.DROPPED, 2)]
+    assert [(mark.outcome, mark.position) for mark in found.steps[0].marks] == [(Outcome.EXCLUDED, 2)]
 
 
 def test_an_error_of_the_engine_keeps_its_code():
@@ -217,7 +219,7 @@ def test_what_json_cannot_hold_is_still_told():
         deep = [deep]
     messages = [{"role": "user", "content": object()}, {"role": "user", "content": deep}]
     found = run_filters(messages, ["last"], registry=Registry({"last": lambda given, *_: []}))
-    assert [entry.outcome for entry in found.steps[0].entries()][1:] == [Outcome.DROPPED] * 2
+    assert [entry.outcome for entry in found.steps[0].entries()][1:] == [Outcome.EXCLUDED] * 2
     with pytest.raises(FilterError, match=r"filters\[0\] 'sizeLimiter': JSON has no object"):
         apply_filters(messages[:1], ["sizeLimiter"])
     with pytest.raises(FilterError, match="nested too deeply"):

@@ -47,7 +47,7 @@ def test_what_was_fitted_is_repaired_within_the_limit(messages, limit, strategy)
     assert takes_turns(found.messages)
     assert [step.name for step in found.steps] == ["fit", "repair"]
     for step in found.steps:
-        gone = sum(1 for mark in step.marks if mark.outcome is Outcome.DROPPED)
+        gone = sum(1 for mark in step.marks if mark.outcome is Outcome.CUT)
         assert gone <= step.given
 
 
@@ -102,7 +102,7 @@ def test_halves_are_taken_out_and_results_brought_to_their_calls():
     assert [(mark.outcome, mark.position) for mark in found.steps[0].marks] == [
         (Outcome.SHORTENED, 1),
         (Outcome.KEPT, 4),
-        (Outcome.DROPPED, 2),
+        (Outcome.CUT, 2),
     ]
 
 

@@ -147,7 +147,7 @@ def test_the_newest_system_message_is_put_in_and_the_oldest_others_give_way():
     room = sum(cost(message) for message in messages[2:])
     found = run_filters(messages, [{"name": "sizeLimiter", "options": {"maxTokens": room}}])
     assert found.messages == [said("system", "new"), said("user", "3")]
-    assert {mark.outcome for mark in found.steps[0].marks} == {Outcome.DROPPED}
+    assert {mark.outcome for mark in found.steps[0].marks} == {Outcome.CUT}
     assert limited(messages, maxTokens=1) == [said("system", "new")]
     assert limited(messages, maxTokens=1, preserveAtLeastOneSystem=False) == []
     assert limited([said("developer"), said("user")], maxTokens=1) == []

@@ -124,7 +124,7 @@ def test_tokens_of_a_manifest_add_up_and_nothing_absent_costs(script, placement)
         assert not any(
             entry.tokens
             for entry in envelope.manifest
-            if entry.outcome in {Outcome.DROPPED, Outcome.COLLAPSED}
+            if entry.outcome in {Outcome.CUT, Outcome.EXCLUDED, Outcome.COLLAPSED}
         )
         assert {entry.id for entry in envelope.manifest if entry.kind == "layer"} == {
             each.value for each in LayerId

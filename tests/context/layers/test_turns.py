@@ -330,7 +330,7 @@ def test_history_is_cut_by_the_same_engine_and_the_manifest_says_so():
     envelope = talk.ask("Last?", SPEC)
     assert envelope.truncated
     assert library(envelope) == [SPEC.id]
-    assert [entry.reason for entry in envelope.manifest if entry.outcome == "dropped"] == ["over the budget"]
+    assert [entry.reason for entry in envelope.manifest if entry.outcome == "cut"] == ["over the budget"]
     assert envelope.tokens <= 400
 
 

@@ -74,9 +74,9 @@ def _account(
     before: Sequence[PlainMessage], after: Sequence[PlainMessage], manifest: Manifest, trace: Trace
 ) -> None:
     """Tell message by message what the fitting decided, in terms of the lists it was given and gave."""
-    gone = _dropped(manifest)
+    gone = _cut(manifest)
     for position, reason in gone.items():
-        trace.dropped(position, before[position], reason)
+        trace.cut(position, before[position], reason)
     left = [position for position in range(len(before)) if position not in gone]
     place = 0
     for number, message in enumerate(after):
@@ -93,10 +93,10 @@ def _account(
             trace.added(message, "stands for what was left out")
 
 
-def _dropped(manifest: Manifest) -> Mapping[int, str]:
+def _cut(manifest: Manifest) -> Mapping[int, str]:
     found: dict[int, str] = {}
     for entry in manifest:
-        if entry.outcome is Outcome.DROPPED and entry.position is not None:
+        if entry.outcome is Outcome.CUT and entry.position is not None:
             found.update(
                 (position, entry.reason) for position in range(entry.position, entry.position + entry.count)
             )
@@ -161,7 +161,7 @@ def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
         index = paired.place
         message = _with_only(messages[index], traffic[index], paired)
         if message is None:
-            trace.dropped(index, messages[index], "its other half is not there")
+            trace.excluded(index, messages[index], "its other half is not there")
             continue
         if message is not messages[index]:
             trace.shortened(index, messages[index], message, "its other half is not there")

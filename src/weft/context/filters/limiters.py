@@ -69,7 +69,7 @@ def limit_size(messages: Sequence[object], options: Options, context: FilterCont
     why = f"does not fit {options.get('maxTokens', MAX_TOKENS)} tokens"
     for place, (before, after) in enumerate(zip(messages, scale.messages, strict=True)):
         if place not in chosen:
-            context.trace.dropped(place, before, why)
+            context.trace.cut(place, before, why)
         elif before is not after:
             context.trace.shortened(place, before, after, "its content is over maxContentChars")
     return [message for place, message in enumerate(scale.messages) if place in chosen]
@@ -284,9 +284,9 @@ def drop_tool_calls_completed(
     found: list[object] = []
     for position, message in enumerate(messages):
         if position in repeated:
-            context.trace.dropped(position, message, "said again later")
+            context.trace.excluded(position, message, "said again later")
         elif not is_truthy(message):
-            context.trace.dropped(position, message, "not a message")
+            context.trace.excluded(position, message, "not a message")
         else:
             found.append(message)
     return found

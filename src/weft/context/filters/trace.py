@@ -59,30 +59,33 @@ class Trace:
     def __init__(self) -> None:
         self.marks: list[Mark] = []
 
-    def dropped(self, position: int, message: object, reason: str) -> None:
-        self.marks.append(Mark(outcome=Outcome.DROPPED, reason=reason, position=position, before=message))
+    def cut(self, position: int, message: object, reason: str) -> None:
+        """It is gone for want of room."""
+        self.marks.append(Mark(Outcome.CUT, reason, position, message))
+
+    def excluded(self, position: int, message: object, reason: str) -> None:
+        """It is gone for a reason of its own."""
+        self.marks.append(Mark(Outcome.EXCLUDED, reason, position, message))
 
     def collapsed(self, position: int, message: object, reason: str) -> None:
-        self.marks.append(Mark(outcome=Outcome.COLLAPSED, reason=reason, position=position, before=message))
+        self.marks.append(Mark(Outcome.COLLAPSED, reason, position, message))
 
     def shortened(self, position: int, before: object, after: object, reason: str) -> None:
-        self.marks.append(
-            Mark(outcome=Outcome.SHORTENED, reason=reason, position=position, before=before, after=after)
-        )
+        self.marks.append(Mark(Outcome.SHORTENED, reason, position, before, after))
+
+    def masked(self, position: int, before: object, after: object, reason: str) -> None:
+        """Tool results in it became one line each."""
+        self.marks.append(Mark(Outcome.MASKED, reason, position, before, after))
 
     def kept(self, position: int, before: object, after: object, reason: str) -> None:
         """It is still there, but moved, or in another form."""
-        self.marks.append(
-            Mark(outcome=Outcome.KEPT, reason=reason, position=position, before=before, after=after)
-        )
+        self.marks.append(Mark(Outcome.KEPT, reason, position, before, after))
 
     def merged(self, position: int, before: object, after: object, reason: str) -> None:
-        self.marks.append(
-            Mark(outcome=Outcome.MERGED, reason=reason, position=position, before=before, after=after)
-        )
+        self.marks.append(Mark(Outcome.MERGED, reason, position, before, after))
 
     def added(self, message: object, reason: str) -> None:
-        self.marks.append(Mark(outcome=Outcome.ADDED, reason=reason, after=message))
+        self.marks.append(Mark(Outcome.ADDED, reason, after=message))
 
     def complete(self, before: Sequence[object], after: Sequence[object], name: str) -> None:
         """Account for whatever the filter did without saying so.
@@ -101,7 +104,7 @@ class Trace:
             gone = [gone[number] for number in _left(lost, Counter(copied))]
             fresh = [fresh[number] for number in _left(found, copied)]
         for place in gone:
-            self.dropped(place, before[place], f"left out by {name}")
+            self.excluded(place, before[place], f"left out by {name}")
         for place in fresh:
             self.added(after[place], f"put in by {name}")
 
@@ -142,7 +145,7 @@ class FilterStep:
 
     @property
     def outcome(self) -> Outcome:
-        return Outcome.DROPPED if self.warning else Outcome.KEPT
+        return Outcome.EXCLUDED if self.warning else Outcome.KEPT
 
     @property
     def reason(self) -> str:

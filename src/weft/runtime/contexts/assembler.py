@@ -1,17 +1,16 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Self
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from weft.context.layers.cache import CacheWay, cache_profile
 from weft.context.manifest import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
-from weft.context.result import Snapshot
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
@@ -24,6 +23,7 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.settings import estimator_for
@@ -79,12 +79,12 @@ class RequestReader(Reader):
 
     def request(
         self, opened: Opened, node: str | None, options: ContextOptions, agent: Agent | None
-    ) -> "tuple[ContextRequest, PathReader, TreeFacts]":
-        """What is asked for, still without its path, who reads that, and what is known of the tree."""
-        told = TreeFacts.about(opened)
+    ) -> tuple[ContextRequest, PathReader]:
+        """What is asked for, still without its path, and who reads that."""
+        facts = TreeFacts.of(opened)
         check_names(options.settings)
-        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.settings)
-        estimator = _estimator(preferences, told, agent, options)
+        preferences = resolve_preferences(facts.grove, facts.tree, _own_layout(agent), options.settings)
+        estimator = _estimator(preferences, facts, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
         reader = PathReader(
@@ -94,7 +94,8 @@ class RequestReader(Reader):
             cache=self.cache,
             estimator=estimator,
             annotations=self._annotations(opened, options),
-            folds=PathFolds.on(opened.session, opened.key, end) if told.folds else PathFolds(),
+            folds=PathFolds.on(opened.session, opened.key, end) if facts.has_folds else PathFolds(),
+            has_notes=facts.has_notes and opened.is_dialogue,
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:
@@ -104,15 +105,15 @@ class RequestReader(Reader):
             outline=PathOutline(tail=()),
             budget=_budget(preferences, window, agent, options),
             window=window,
-            system=_system(told, agent, reader),
-            buffer_system_context=told.buffer_system_context,
+            system=_system(facts, agent, reader),
+            buffer_system_context=facts.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
             profile=_profile(options, agent),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
-        return request, reader, told
+        return request, reader
 
     def _annotations(self, opened: Opened, options: ContextOptions) -> Annotations:
         wanted = options.annotations
@@ -159,52 +160,11 @@ def require_no_tools(options: ContextOptions, why: str) -> None:
         raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
-_trees, _groups = schema.trees, schema.groups
-_ABOUT = select(
-    _trees.c.preferences,
-    _trees.c.system_context,
-    _trees.c.buffer_mode_system_context,
-    select(schema.grove.c.preferences).scalar_subquery(),
-    select(_groups.c.name).where(_groups.c.tree == _trees.c.key, _groups.c.expanded.is_(False)).exists(),
-    _trees.c.head,
-    select(schema.grove.c.head).scalar_subquery(),
-    select(schema.grove.c.ulid).scalar_subquery(),
-).where(_trees.c.key == bindparam("the_tree"))
-
-
-@dataclass(frozen=True, slots=True)
-class TreeFacts:
-    """What the grove and the tree say about contexts."""
-
-    grove: Mapping[str, Any]
-    tree: Mapping[str, Any]
-    system_context: str
-    buffer_system_context: bool
-    folds: bool
-    """Whether anything in the tree is folded."""
-    snapshot: Snapshot
-    grove_id: str
-
-    @classmethod
-    def about(cls, opened: Opened) -> "TreeFacts":
-        (row,) = opened.session.rows(_ABOUT, {"the_tree": opened.key})
-        preferences, system_context, buffer_system_context, app, folds, head, grove_head, grove_id = row
-        return cls(
-            json.loads(app),
-            json.loads(preferences),
-            system_context,
-            bool(buffer_system_context),
-            bool(folds),
-            Snapshot(tree=bytes(head or b"").hex(), grove=bytes(grove_head or b"").hex()),
-            grove_id,
-        )
-
-
-def _system(told: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:
-    if not reader.dialogue and not told.buffer_system_context:
+def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:
+    if not reader.dialogue and not facts.buffer_system_context:
         return SystemParts()
     prompt = "" if agent is None else agent.configuration.system_prompt or ""
-    return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
+    return SystemParts(agent=prompt, tree=facts.system_context, instructions=reader.instructions())
 
 
 def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
@@ -238,12 +198,12 @@ def _budget(
 
 
 def _estimator(
-    preferences: Preferences, told: TreeFacts, agent: Agent | None, options: ContextOptions
+    preferences: Preferences, facts: TreeFacts, agent: Agent | None, options: ContextOptions
 ) -> Estimator:
     wanted = preferences.estimator if options.estimator is None else options.estimator
     if not isinstance(wanted, str):
         return estimator_of(wanted)
-    return estimator_for(told.grove, wanted, None if agent is None else agent.model_ref)
+    return estimator_for(facts.grove, wanted, None if agent is None else agent.model_ref)
 
 
 def _names(opened: Opened) -> dict[str, str]:

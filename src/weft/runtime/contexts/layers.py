@@ -14,7 +14,7 @@ from weft.context.layers.plan import plan_layers
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext
+from weft.context.result import AssembledContext, Snapshot
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
@@ -28,6 +28,7 @@ from weft.runtime.contexts.model_request import model_request
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.prepared_request import ContextInputs, keeping, with_cache, with_legacy
 from weft.runtime.contexts.system_blocks import standing_of
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import require_access
@@ -63,13 +64,14 @@ class Assembler(RequestReader):
         """All that has to be read for a request from a node."""
         if opened.mode is not Mode.DIALOGUE:
             require_no_tools(options, NO_TURNS)
-        request, reader, facts = self.request(opened, node, options, agent)
+        request, reader = self.request(opened, node, options, agent)
+        facts = TreeFacts.of(opened)
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
-        legacy = legacy_texts(opened.session, opened.key)
+        legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),
@@ -87,7 +89,7 @@ class Assembler(RequestReader):
             settings=settings,
         )
         warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(request, reader, legacy, stood, facts, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -129,6 +131,7 @@ class Contexts(Assembler):
             plan, context = see(self, agent, inputs, run)
         else:
             plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
+        facts = TreeFacts.of(opened)
         way = "" if answering.profile is None else answering.profile.cache.value
         context = replace(
             with_cache(inputs, plan, context, agent, self.clock(), way=way),
@@ -136,14 +139,14 @@ class Contexts(Assembler):
             node_id=inputs.reader.end.ulid,
             agent=agent,
             as_of=from_microseconds(self.clock()),
-            snapshot=inputs.facts.snapshot,
+            snapshot=Snapshot(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
         )
         delivery = model_request(
             context,
             answering,
             options,
             self.store.blobs,
-            grove=inputs.facts.grove_id,
+            grove=facts.grove_id,
             typed=inputs.request.pending.text,
             # What a run sends after its first turn belongs to the run.
             kept=run is None or not run.exchanges,

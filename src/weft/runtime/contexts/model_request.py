@@ -162,6 +162,10 @@ def _refusal(parameters: Parameters, profile: ModelProfile | None) -> WeftError 
         return InvalidInputError(f"max_tokens must be at least 1, got {most:,}", path="max_tokens")
     if profile is None:
         return None
+    try:
+        profile.check_temperature(parameters.temperature)
+    except WeftError as error:
+        return error
     limit, wanted = profile.output_limit, parameters.logprobs
     if most is not None and limit is not None and most > limit:
         return InvalidInputError(f"max_tokens is {most:,}; the model gives at most {limit:,}")

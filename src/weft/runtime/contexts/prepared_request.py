@@ -32,7 +32,6 @@ from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError
-from weft.runtime.contexts.assembler import TreeFacts
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.operations.envelopes import KeepEnvelope
@@ -288,7 +287,6 @@ class ContextInputs:
     reader: PathReader
     legacy: dict[str, str]
     stood: Stood
-    facts: TreeFacts
     warnings: tuple[str, ...] = ()
 
     def contents(self, names: Iterable[str]) -> dict[str, Content]:

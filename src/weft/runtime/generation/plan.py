@@ -212,9 +212,9 @@ def plan_generation(
 def _start(
     contexts: Contexts, place: StartPlace, options: GenerationOptions, now: int, *, remarks: bool = False
 ) -> StartPoint:
-    node = place.node
-    if node is None and options.prepared is not None:
-        node = options.prepared.node_id
+    node, prepared = place.node, options.prepared
+    if node is None and prepared is not None and prepared.tree_id == place.tree:
+        node = prepared.node_id
     return StartPointReader(contexts.store, contexts.actor).here(place.tree, node, now, remarks=remarks)
 
 
@@ -391,6 +391,7 @@ def _calls(
                 manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 envelope=partial(keeping, context) if delivery.kept else None,
+                unsummarised=context.unsummarised,
             )
             slot += n
 
