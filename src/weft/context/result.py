@@ -102,6 +102,8 @@ class AssembledContext:
     warnings: tuple[str, ...] = ()
     """What could not be read of what its turns brought along."""
     estimator: Estimator = DEFAULT
+    masked: tuple[str, ...] = ()
+    """Ids of nodes whose tool results are sent as one line each."""
     envelope: Envelope | None = None
     """The same in layers, where it was made of a dialogue."""
     tree_id: str = ""
@@ -195,6 +197,7 @@ class AssembledContext:
             "removedNodes": self.removed_nodes,
             "removedTokens": self.removed_tokens,
             "shortened": list(self.shortened),
+            "masked": list(self.masked),
             "layers": [layer.to_line() for layer in self.layers],
             "requests": [body.to_wire() for body in self.requests],
             "agent": None if self.agent is None else self.agent.name,

@@ -125,8 +125,8 @@ class Contexts(Assembler):
 
         A loom-aware agent also sees the tree around it. This reader is pinned to one snapshot and one moment.
         """
-        agent, options = answering.agent, for_model(options, answering)
-        inputs = self.gather(opened, node, options, agent)
+        agent, resolved = answering.agent, for_model(options, answering)
+        inputs = self.gather(opened, node, resolved, agent)
         if agent.loom_aware:
             plan, context = see(self, agent, inputs, run)
         else:
@@ -146,6 +146,8 @@ class Contexts(Assembler):
             answering,
             options,
             self.store.blobs,
+            prefill=bool(resolved.prefill),
+            window=resolved.window,
             grove=facts.grove_id,
             typed=inputs.request.pending.text,
             # What a run sends after its first turn belongs to the run.

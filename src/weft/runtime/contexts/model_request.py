@@ -37,6 +37,9 @@ class ModelRequest:
     answering: AnsweringAgent
     request: Request
     options: ContextOptions
+    """As they were given."""
+    window: int | None = None
+    """The model's, as far as it is known."""
     grove: str = ""
     """The id of the grove that it was read from."""
     typed: str = ""
@@ -109,18 +112,20 @@ def model_request(
     options: ContextOptions,
     blobs: BlobStore,
     *,
+    prefill: bool,
+    window: int | None = None,
     grove: str = "",
     typed: str = "",
     kept: bool = True,
 ) -> ModelRequest:
     """A context as its agent's provider is given it."""
-    envelope, messages, prefill = context.envelope, context.messages, ""
+    envelope, messages, words = context.envelope, context.messages, ""
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system
-    if not context.controls.marks and options.prefill and not answering.agent.loom_aware:
+    if prefill and not context.controls.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
-        messages, prefill = _with_prefill(messages)
+        messages, words = _with_prefill(messages)
     parameters = parameters_for(answering.agent, options)
     request = Request(
         model=answering.model,
@@ -128,7 +133,7 @@ def model_request(
         prompt=context.document,
         system=blocks,
         parameters=parameters,
-        prefill=prefill,
+        prefill=words,
         cache=context.controls,
         media=Media(blobs, messages),
     )
@@ -136,6 +141,7 @@ def model_request(
         answering=answering,
         request=request,
         options=options,
+        window=window,
         grove=grove,
         typed=typed,
         kept=kept and envelope is not None,

@@ -92,6 +92,9 @@ class ContextOptions(SamplingOptions):
     )
     prefix_cache: bool | None = option(None, "Whether the provider caches prefixes; default: what it says.")
     prefill: bool | None = option(None, "Whether a request may end with an assistant's message.")
+    completion: bool | None = option(
+        None, "Whether the model continues a document as it is; references go to chat models only."
+    )
     annotations: bool | Collection[Identified | str] = option(
         False, "True includes the annotations on the path's nodes, a list those of these nodes."
     )
@@ -179,7 +182,15 @@ class ContextOptions(SamplingOptions):
 
 
 _FURTHER = (
-    *("prefix_cache", "prefill", "annotations", "tool_descriptions", "memory_block", "loom_context"),
+    *(
+        "prefix_cache",
+        "prefill",
+        "completion",
+        "annotations",
+        "tool_descriptions",
+        "memory_block",
+        "loom_context",
+    ),
     *("addendum", "summary", "fresh"),
 )
 

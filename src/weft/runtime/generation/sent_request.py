@@ -143,7 +143,9 @@ def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Re
         **{names[name]: value for name, value in asked.get("options", {}).items()},
     )
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE, prefill=asked["prefill"]
+        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE,
+        prefill=asked["prefill"],
+        completion=asked.get("completion", True),
     )
     answering = AnsweringAgent(
         agent=replace(Reader.of(caller).agent(asked["agent"]), permissions=frozenset()),
