@@ -35,7 +35,6 @@ from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
 from weft.store.packed_bodies import snapshots_of
 from weft.store.path_queries import walk_up
 from weft.store.request_records import envelope_row, legacy_texts, record_of
