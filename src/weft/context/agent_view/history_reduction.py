@@ -363,7 +363,8 @@ class _History:
         # The first node in full follows the row instead of a node.
         row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
         rows = [row, *near]
-        joined = columns_of(rows, self.prices, sources_beside(rows, self.request.pending.sources))
+        beside = sources_beside(rows, self.request.pending.sources) if self.request.dialogue else {}
+        joined = columns_of(rows, self.prices, beside)
         nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
         text = text.removesuffix("\n") if self.request.dialogue else text
         tail = self.tails[index].plus(notice, estimator).cost(estimator)
