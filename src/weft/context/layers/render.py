@@ -83,6 +83,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         truncated=envelope.truncated,
         removed_nodes=plan.fit.removed,
         shortened=envelope.shortened,
+        masked=plan.masked,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
         laid_out=envelope.layers,

@@ -86,6 +86,7 @@ def options_of(given: AssemblyInput) -> ContextOptions:
         estimator=options.estimator,
         prefix_cache=profile.prefix_cache or None,
         prefill=profile.prefill,
+        completion=profile.completion,
         text=given.text,
         context=options.context,
         instructions=options.instructions,
