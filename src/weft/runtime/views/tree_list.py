@@ -36,7 +36,7 @@ def shelved_trees(reading: Reader, *, after: str | None = None, limit: int) -> l
         allowed = trees_allowed(session, reading.actor)
         statement = _page(table, table.c.description, after, limit)
         if allowed is not None:
-            statement = statement.where(table.c.key.in_(allowed))
+            statement = statement.where(session.dialect.among(table.c.key, sorted(allowed)))
         return _shelved(session.execute(statement).all())
 
 
