@@ -26,6 +26,7 @@ from bench import (
     size,
     source,
     startup,
+    stored,
     verify,
     writes,
 )
@@ -42,6 +43,7 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "moving": moving.run,
     "search": search.run,
     "context": context.run,
+    "stored": stored.run,
     "layers": layers.run,
     "recipes": recipes.run,
     "generate": generate.run,

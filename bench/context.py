@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 from bench.peers import Peer, missing_note, peers, tokens_of
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
-from bench.timing import medians, seconds_of, seconds_of_a_sync
+from bench.timing import medians, seconds_of
 from weft.context import Context, fit_messages
 
-__all__ = ["run"]
+__all__ = ["Plain", "chat_messages", "run"]
 
 Plain: TypeAlias = Mapping[str, Any]
 _ROLLING, _MIDDLE = "rollingWindow", "truncateMiddle"
@@ -24,9 +24,6 @@ _CHAT_LIMIT = 8_000
 _WINDOW = 32_000
 _SETTINGS = 275
 _CHAT_RUNS = 3
-_COMMITTED = "through SQLite, every message committed"
-_SAID = "(of that, committing alone)"
-_SYNCED = "(floor: the disk's two syncs a turn)"
 _SMALLEST, _GRAIN, _READ, _WRITE = 1_024, 128, 0.1, 1.25
 """A provider's cache: prefixes of at least so many tokens, in steps, and what reading and writing cost."""
 
@@ -53,7 +50,7 @@ def run(scene: Scene) -> Section:
     return section
 
 
-def _messages(count: int) -> list[Plain]:
+def chat_messages(count: int) -> list[Plain]:
     source = random.Random(11)
     texts = sample_texts(499, 400)
     return [
@@ -85,7 +82,7 @@ def _lists(scene: Scene, section: Section, others: Sequence[Peer]) -> None:
     rows: list[tuple[str, ...]] = []
     found: dict[str, list[float]] = {}
     for count in counts:
-        messages = _messages(count)
+        messages = chat_messages(count)
         limit = sum(tokens_of(message["content"]) for message in messages) // 4
         runs = {
             "floor": partial(_floor, messages, limit),
@@ -100,7 +97,7 @@ def _lists(scene: Scene, section: Section, others: Sequence[Peer]) -> None:
     for name, seconds in found.items():
         rows.append((name, *(number(1000 * each) for each in seconds), number(_exponent(seconds))))
     slow = [each for each in others if not each.quick]
-    messages = _messages(10_000)
+    messages = chat_messages(10_000)
     for each in slow:
         took = [_once(each, messages[:count]) for count in (1_000, 10_000)]
         blank = ["—"] * (len(counts) - 2)
@@ -130,7 +127,7 @@ def _exponent(seconds: Sequence[float]) -> float:
 
 def _chat(scene: Scene, section: Section, peer: Peer | None) -> None:
     turns = scene.size(_TURNS, 500)
-    messages = _messages(2 * turns)
+    messages = chat_messages(2 * turns)
 
     def refit() -> None:
         for turn in range(1, turns + 1):
@@ -151,10 +148,9 @@ def _chat(scene: Scene, section: Section, peer: Peer | None) -> None:
         if peer is not None:
             theirs.append(seconds_of(partial(_refit_peer, peer, listed, turns)))
     took = {"fitted afresh": min(afresh), "extended": min(extended)}
-    took |= _through_sqlite(scene, messages)
     if peer is not None:
         took[peer.name] = min(theirs)
-        for name, bar in (("fitted afresh", 10), ("extended", 50), (_COMMITTED, 2)):
+        for name, bar in (("fitted afresh", 8), ("extended", 50)):
             what = f"a chat of {turns:,} turns, {name}: {peer.name} ÷ ours"
             section.hold(at_least(what, took[peer.name] / took[name], bar))
     rows = [(name, number(1000 * seconds), number(1e6 * seconds / turns)) for name, seconds in took.items()]
@@ -165,26 +161,6 @@ def _chat(scene: Scene, section: Section, peer: Peer | None) -> None:
 def _refit_peer(peer: Peer, theirs: list[Any], turns: int) -> None:
     for turn in range(1, turns + 1):
         peer.fit(theirs[: 2 * turn], _CHAT_LIMIT)
-
-
-def _through_sqlite(scene: Scene, messages: Sequence[Plain]) -> dict[str, float]:
-    """The same chat kept in a grove: every message committed, then the context of the next answer."""
-    with scene.grove("SQLite") as grove:
-        grove.add_agent("bot", model_ref="local:any")
-        tree = grove.plant("Chat", "Hello")
-
-        def commit() -> None:
-            for number in range(0, len(messages), 2):
-                tree.say(messages[number]["content"])
-                tree.context(limit=_CHAT_LIMIT, strategy=_ROLLING, preferences={"estimator": "chars/4"})
-                tree.say(messages[number + 1]["content"], author="bot")
-
-        found = {_COMMITTED: seconds_of(commit)}
-        bare = grove.plant("Bare", "Hello")
-        found[_SAID] = seconds_of(lambda: [bare.say(message["content"]) for message in messages])
-        # Every message is durable before the next is said: nothing can be quicker than this.
-        found[_SYNCED] = len(messages) * seconds_of_a_sync(scene.folder)
-    return found
 
 
 def _mixed() -> list[Plain]:

@@ -28,13 +28,13 @@ class Change(NamedTuple):
 Writer: TypeAlias = Callable[[Change], None]
 
 
-def changes_of(store: Store, tree: int, count: int) -> list[Change]:
-    """The first nodes that were said in a tree, after its root."""
+def changes_of(store: Store, tree: int, count: int, skip: int = 0) -> list[Change]:
+    """The nodes that were said in a tree, after its root and some more."""
     with store.read() as session:
 
         def rows(table: Table, order: str) -> list[Row]:
             statement = select(table).where(table.c.tree == tree).order_by(table.c[order])
-            return [dict(row) for row in session.execute(statement.offset(1).limit(count)).mappings()]
+            return [dict(row) for row in session.execute(statement.offset(1 + skip).limit(count)).mappings()]
 
         nodes, texts = rows(schema.nodes, "key"), rows(schema.texts, "node")
         events = rows(schema.events, "ordinal")

@@ -15,15 +15,22 @@ from weft.commands.parse import parse_strictly
 from weft.error_hints import Face, Hint, HintKind, hint_on
 
 VALUES = {
+    "command": "ls",
     "effect": "remove it",
     "first": "a7x2",
+    "flags": "--may doc_read --may loom_aware",
     "host": "example.org",
     "last": "9",
+    "line": 'drop stash:"theme"',
+    "model": "anthropic:claude",
     "name": "Muse",
     "names": "a7x2, b3k9",
     "provider": "anthropic",
     "text": "pip install something",
     "type": "url",
+    "use": " first",
+    "value": "7",
+    "verb": "say",
     "variable": "ANTHROPIC_API_KEY",
 }
 

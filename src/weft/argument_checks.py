@@ -43,6 +43,8 @@ class OptionSpec(NamedTuple):
     """What the value must be, in words; else they follow from the type."""
     setting: str = ""
     """The setting for which this is a short name."""
+    wire: str = ""
+    """Its name in JSON and in queries; else the field's, in camel case."""
 
 
 def option(
@@ -53,9 +55,10 @@ def option(
     most: float | None = None,
     wanted: str = "",
     setting: str = "",
+    wire: str = "",
 ) -> T:
     """A field of an options class, with its description."""
-    spec = OptionSpec(help, least, most, wanted, setting)
+    spec = OptionSpec(help, least, most, wanted, setting, wire)
     return field(default=default, metadata={"option": spec})
 
 
@@ -64,7 +67,7 @@ class Options:
     """Base of the options classes: every value is checked when it is made."""
 
     def __post_init__(self) -> None:
-        for name, (check, spec) in _option_checks(type(self)).items():
+        for name, (check, spec) in option_checks(type(self)).items():
             check_option(name, getattr(self, name), check, spec)
 
     @classmethod
@@ -72,18 +75,28 @@ class Options:
         """What there is to choose, by name."""
         return {each.name: each.metadata["option"] for each in fields(cls) if "option" in each.metadata}
 
+    @classmethod
+    def default(cls, name: str) -> Any:
+        """The default of an option."""
+        return next(each.default for each in fields(cls) if each.name == name)
+
+    def keywords(self) -> dict[str, Any]:
+        """The options as a call takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
 
 @functools.cache
-def _option_checks(cls: type[Options]) -> "dict[str, tuple[_LazyCheck, OptionSpec]]":
+def option_checks(cls: type[Options]) -> "dict[str, tuple[LazyCheck, OptionSpec]]":
+    """By name how each option is checked, and its description."""
     annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in _annotations(base).items()}
-    return {name: (_LazyCheck(*annotations[name]), spec) for name, spec in cls.specs().items()}
+    return {name: (LazyCheck(*annotations[name]), spec) for name, spec in cls.specs().items()}
 
 
 def _annotations(cls: type) -> dict[str, tuple[object, str]]:
     return {name: (kind, cls.__module__) for name, kind in inspect.get_annotations(cls).items()}
 
 
-def check_option(name: str, value: object, check: "_LazyCheck", spec: OptionSpec) -> None:
+def check_option(name: str, value: object, check: "LazyCheck", spec: OptionSpec) -> None:
     """Raise `InvalidInputError` for a value of a wrong type or out of bounds."""
     if value is None and check(None):
         return
@@ -153,7 +166,7 @@ def refuse_unknown(given: Iterable[str], known: Collection[str], what: str, *, p
             import difflib  # noqa: PLC0415 - 4 ms of every start
 
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known) or 'none'}"
             raise InvalidInputError(f"unknown {what} {path or name!r}", hint=hint, path=path or name)
 
 
@@ -184,7 +197,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(function)
     module = function.__module__
     checks = {
-        parameter.name: _LazyCheck(
+        parameter.name: LazyCheck(
             parameter.annotation, module, several=parameter.kind is parameter.VAR_POSITIONAL
         )
         for parameter in signature.parameters.values()
@@ -209,7 +222,7 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-class _LazyCheck:
+class LazyCheck:
     """A check that resolves its annotation when it is first used: most are never needed."""
 
     __slots__ = ("_check", "annotation", "module", "several")

@@ -58,6 +58,17 @@ class HintKind(Enum):
         "leave the filter out",
         "leave the filter out",
     )
+    CALIBRATE = HintForms(
+        'calibrate the model first: grove.calibrate("{model}")',
+        "name the version of a calibration that exists",
+    )
+    CHOOSE_PORT = HintForms(
+        "pass another port, or 0 for any free one", "choose another with --port, or 0 for any free one"
+    )
+    COMMAND = HintForms(
+        "run the command: grove.do('→ {line}')", "run the command: weft do '→ {line}'", "→ {line}{use}"
+    )
+    CONFIRM = HintForms("pass confirm={value}", "confirm it with {value}")
     CREATE_GROVE = HintForms(
         'to create it: weft.open("PATH", create=True)', "check the path, or create it: weft new TITLE"
     )
@@ -103,6 +114,12 @@ class HintKind(Enum):
         'attach a node with its text as [ID]: → respond . "…"',
         "attach an item of type {type}, with its text",
     )
+    GRANT = HintForms(
+        'let it: grove.perform(ChangeAgent(agent="{name}", permissions=[{names}]))',
+        'let it: weft agents set "{name}" {flags}',
+        "request elevated permissions or ask the human to {verb}",
+        "ask the owner of the grove to permit it",
+    )
     INSTALL_LOCAL = HintForms(
         "install it: python -m weft.cli models install local", "install it: weft models install local"
     )
@@ -138,6 +155,12 @@ class HintKind(Enum):
         "to list the models: weft models {provider}",
         "name another agent",
         "name another model of {provider}",
+    )
+    LIST_NAMES = HintForms(
+        "to list them: grove.{names}()",
+        "to list them: weft {command}",
+        "name one that exists",
+        "name one that exists",
     )
     LIST_TOKENS = HintForms(
         "to list them by id: grove.users.tokens()", "to list them by id: weft users tokens"
@@ -238,6 +261,12 @@ class HintKind(Enum):
         "what came is kept as interrupted; pass --max-tokens",
         "what came is kept as interrupted; use tokens:N with less",
         "what came is kept as interrupted; lower the model's answer",
+    )
+    STORE_BYTES = HintForms(
+        "store the bytes first, which returns the ref: grove.put_blob(data)",
+        "name bytes that are stored in the grove",
+        "name bytes that are stored in the grove",
+        "name bytes that are stored in the grove",
     )
     UNARCHIVE = HintForms(
         "unarchive it first: tree.unarchive()",

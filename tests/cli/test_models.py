@@ -98,7 +98,7 @@ def test_keys_that_cannot_be_read_are_told_and_the_others_are_shown(desk, tmp_pa
     assert (listed.code, listed.out) == (0, "lab\tenvironment\tWEFT_KEY_LAB\t\n")
     assert "keys in the file are left out" in listed.err
     desk.ok("new", "Tea", "--text", "Let it steep.")
-    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: False)
+    monkeypatch.setattr("weft.runtime.summaries.summary_models._is_installed", lambda: False)
     summary = desk("summarise", "tree:Tea")
     assert (summary.code, summary.out) == (0, "[extract] Let it steep.\n")
     assert "models with keys in the file are left out" in summary.err

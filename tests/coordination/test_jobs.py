@@ -14,7 +14,7 @@ import weft
 from weft.errors import ConflictError, NotFoundError, PermissionDeniedError
 from weft.runtime.coordination.jobs import JobKind, JobRunner, JobStatus
 from weft.store import schema
-from weft.store.jobs import JobState, claim_job, enqueue, finish_job, list_jobs
+from weft.store.jobs import SUMMARY_JOB, JobState, claim_job, enqueue, finish_job, list_jobs
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
@@ -54,7 +54,8 @@ class Desk:
 
     @property
     def jobs(self):
-        return self.grove.jobs.all()
+        """All but the summaries that became due with what was written."""
+        return [job for job in self.grove.jobs.all() if job.kind != SUMMARY_JOB]
 
 
 @pytest.fixture

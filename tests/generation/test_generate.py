@@ -22,12 +22,20 @@ from weft.errors import (
 from weft.providers.base import FREE, ModelPrices, ModelProfile
 from weft.providers.scripted import PROFILE
 from weft.runtime.generation.spending import SpendingPeriod
-from weft.runtime.generation.stream import Failed, NodeCompleted, Retrying, Started, TextChunk, ThinkingChunk
+from weft.runtime.generation.stream import (
+    Failed,
+    NodeCompleted,
+    Notice,
+    Retrying,
+    Started,
+    TextChunk,
+    ThinkingChunk,
+)
 from weft.store import schema
 from weft.store.rows import OUTCOMES
 from weft.testing import Gate, Reply, Scripted
 from weft.tree.attempt import AttemptOutcome, Usage
-from weft.tree.content import Thinking
+from weft.tree.content import Thinking, ToolCall
 from weft.tree.edge import SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Status
@@ -43,6 +51,43 @@ def profile_with(**changes) -> ModelProfile:
 
 def outcomes(grove) -> list[AttemptOutcome]:
     return [OUTCOMES[row.outcome] for row in attempts(grove)]
+
+
+@covers("generate.empty-answer-marked")
+def test_an_answer_without_text_is_an_empty_node_that_is_marked_and_named(address):
+    model = Scripted(["", "Tea.", Reply(text="", thinking=Thinking(text="Hm."))])
+    with grove_with(address, model) as grove:
+        asked = grove.plant("Marie").say("What?")
+        made = asked.generate(n=3, idempotency_key="k")
+        assert [kid.text for kid in made] == ["", "Tea.", ""]
+        assert [kid.status for kid in made] == [Status.COMPLETE] * 3
+        assert made.notices == ("empty: the model returned no text",)
+        assert made[0].provenance().value.call_note == made.notices[0]
+        assert outcomes(grove) == [AttemptOutcome.COMPLETE]
+        assert asked.generate(n=3, idempotency_key="k").notices == made.notices
+        with asked.stream(n=3, idempotency_key="k") as stream:
+            notices = [event for event in stream if isinstance(event, Notice)]
+        assert notices == [Notice((0, 2), made.notices[0])]
+        check_sound(grove)
+
+
+@covers("generate.empty-answer-marked")
+def test_a_tool_call_alone_is_no_empty_answer(address):
+    call = ToolCall(id="c", name="look", arguments={})
+    with grove_with(address, Scripted([Reply(calls=(call,))])) as grove:
+        made = grove.plant("Marie").say("What?").generate()
+        assert made.notices == ()
+        assert made[0].provenance().value.call_note is None
+
+
+@covers("provider.temperature-range")
+def test_a_temperature_that_the_model_does_not_take_is_refused_and_nothing_is_kept(address):
+    model = Scripted(["Tea."], profile=profile_with(temperatures=(0, 1)))
+    with grove_with(address, model) as grove:
+        asked = grove.plant("Marie").say("What?")
+        with pytest.raises(InvalidInputError, match=r"temperature must be between 0 and 1 .*got 1\.5"):
+            asked.generate(temperature=1.5)
+        assert (attempts(grove), model.requests) == ([], [])
 
 
 @covers("op.generate", "generate.one-transaction", "generate.concurrent-requests")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import threading
 import traceback
@@ -11,7 +12,7 @@ from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.finding import columns_with, files_with
 from tests.providers.houses import CANARY, HOUSES, MARK, connect
-from tests.providers.loopback import Loopback, plain, streamed
+from tests.providers.loopback import Loopback, gone, plain, streamed
 from tests.soundness import check_sound
 
 import weft
@@ -79,6 +80,26 @@ def test_what_came_is_kept_to_the_byte_and_what_was_sent_is_found_again(file_add
         check_sound(grove)
 
 
+@covers("request.reassembled", "provider.cache-optional")
+@pytest.mark.parametrize("created", [True, False])
+def test_a_request_with_an_explicit_cache_is_assembled_again_and_compared_with_itself(file_address, created):
+    house = HOUSES["google"]
+    name = json.dumps({"name": "cachedContents/c1", "model": f"models/{house.model}"}).encode()
+    answers = [plain(200, name) if created else gone(), streamed(*house.text(WORDS))]
+    with serving(*answers) as server, grove_of(file_address, house, server) as grove:
+        tree = grove.plant("Tea", system_context="Be careful. " * 1_000)
+        asked = tree.say("Which pot?")
+        made = asked.generate(preferences={"cacheLifetime": "1h"})
+        (node,) = made
+        assert node.provenance().request == server.heard[1].body
+        assert (b"cachedContents/c1" in server.heard[1].body) is created
+        assert [notice.split("(")[0] for notice in made.notices] == ([] if created else ["google: no cache "])
+        checked = grove.generations.check_sent(grove.generations.sent(tree.id, node.id))
+        assert (checked.is_whole, checked.again, checked.why) == (True, "same", "")
+        assert len(server.heard) == 2
+        check_sound(grove)
+
+
 @covers("security.canary-key", "response.own-key-replaced")
 def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
@@ -103,8 +124,12 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         assert node.text == shown == f"{''.join(WORDS)}{MARK} {MARK}"
         raw = node.provenance().raw_response
         where = node.provenance().replaced_keys
-        assert len(where) >= 3
+        # One of them is spread over three events.
+        assert len(where) == raw.count(b"[redacted key]") + 1 >= 3
         assert where[0] == raw.index(b"[redacted key]")
+        assert all(raw[place : place + 1] == b"[" for place in where)
+        shown = Desk(address)("provenance", node.id)
+        assert f"replaced {len(where)} times, at byte {where[0]:,}, " in " ".join(shown.out.split())
         assert any(CANARY in value for heard in server.heard for _, value in heard.headers)
         grove.export(tmp_path / "all.json")
         node.provenance().save_bundle(tmp_path / "node.weft")

@@ -9,6 +9,7 @@ from tests.covers import covers
 from tests.finding import columns_with, files_with
 
 import weft
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError
 from weft.runtime.operations.executor import finish_deletions
 from weft.runtime.operations.trees import DeleteTree
@@ -185,7 +186,7 @@ def test_images_said_while_trees_that_show_them_are_deleted_are_whole_or_refused
         except NotFoundError as error:
             hints.add(str(error.hint))
     thread.join()
-    assert hints <= {"store the bytes first; that gives the ref"}
+    assert hints <= {Hint(HintKind.STORE_BYTES)}
     for picture in said:
         assert grove.blob(picture.ref) == b"contested"
     assert store.blobs.leaving() == {}

@@ -87,7 +87,7 @@ def test_a_buffer_edit_writes_the_same_few_rows_whatever_hangs_below(loom, below
     before = _rows(loom)
     upon.edit(" below")
     written = {name: count - before[name] for name, count in _rows(loom).items() if count != before[name]}
-    assert written == {"nodes": 1, "texts": 1, "events": 1, "selections": 1}
+    assert written == {"nodes": 1, "texts": 1, "events": 1, "selections": 1, "jobs": 1}
 
 
 @covers("edit.dialogue-downstream-stays")
@@ -99,7 +99,7 @@ def test_a_dialogue_edit_writes_one_node_and_copies_nothing(loom):
     before = _rows(loom)
     asked.edit("Why now?")
     written = {name: count - before[name] for name, count in _rows(loom).items() if count != before[name]}
-    assert written == {"nodes": 1, "texts": 1, "events": 1}
+    assert written == {"nodes": 1, "texts": 1, "events": 1, "jobs": 1}
 
 
 def _rows(loom):

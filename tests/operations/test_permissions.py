@@ -7,6 +7,7 @@ import itertools
 import pytest
 from tests.covers import covers
 
+from weft.error_hints import Face
 from weft.errors import PermissionDeniedError, WeftError
 from weft.runtime import operations
 from weft.runtime.operations import (
@@ -23,6 +24,7 @@ from weft.runtime.operations import (
     references,
     trees,
 )
+from weft.runtime.operations.agents import ChangeAgent
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.undo import undo as history
 from weft.runtime.views.reader import Reader
@@ -77,7 +79,13 @@ def test_an_operation_is_refused_without_its_permission(loom, operation):
     )
     with pytest.raises(PermissionDeniedError, match=f"{operation.permission} not enabled") as caught:
         loom.acting_as(agent.id).perform(operation(**arguments(operation, tree, node)))
-    assert caught.value.hint == f"request elevated permissions or ask the human to {operation.verb}"
+    hint = caught.value.hint
+    assert hint.on(Face.AGENT) == f"request elevated permissions or ask the human to {operation.verb}"
+    call = hint.on(Face.PYTHON).removeprefix("let it: ")
+    assert operation.permission in eval(call, {"grove": loom, "ChangeAgent": ChangeAgent}).permissions
+    assert hint.on(Face.CLI).endswith(
+        " ".join(f"--may {p}" for p in sorted(loom.read.agent(agent.id).permissions))
+    )
 
 
 def _requires(permission, other):

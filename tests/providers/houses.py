@@ -297,7 +297,7 @@ def gemini(
 
 
 def gemini_error(status: int, message: str, **fields) -> bytes:
-    word = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED",
+    word = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED",
         500: "INTERNAL", 503: "UNAVAILABLE", 529: "UNAVAILABLE"}[status]  # fmt: skip
     return json.dumps({"error": {"code": status, "message": message, "status": word, **fields}}).encode()
 

@@ -114,7 +114,7 @@ def test_what_would_be_sent_is_told_to_the_byte_without_a_key_and_without_sendin
     async def again():
         async with Loopback([gone()]) as silent_one:
             provider = house.make(connect(silent_one.url + house.base, house.name, key=None))
-            told = await dry_run(provider, ask)
+            (told,) = await dry_run(provider, ask)
             await provider.close()
             return told, silent_one
 
@@ -411,6 +411,24 @@ def test_a_key_that_is_spread_over_stream_events_is_replaced_in_text_and_bytes(h
     kept = scene.answer.recording.last.response
     assert len(kept) == len(server.said[0])
     assert not any(part.encode() in kept for part in (CANARY[1:20], CANARY[20:]))
+
+
+@covers("provider.keys-never-shown")
+@pytest.mark.parametrize("house", WITH_TOOLS, indirect=True)
+def test_a_key_in_the_arguments_of_a_tool_call_is_replaced_also_over_two_events(house):
+    key, events = CANARY.encode(), []
+    for event in house.tools:
+        if rb"{\"at\": " not in event and rb"\"sea\"}" in event:
+            # Arguments that are streamed in pieces.
+            events += [event.replace(rb"sea\"}", key[:9]), event.replace(rb"\"sea", key[9:])]
+        else:
+            events.append(event.replace(b"sea", key))
+    scene, server = play(house, streamed(*events), ask=chat("Hi", model=house.model))
+    (call,) = [block for block in scene.answer.choice().blocks if isinstance(block, ToolCall)]
+    assert call.arguments == {"at": MARK}
+    kept = scene.answer.recording.last.response
+    assert len(kept) == len(server.said[0])
+    assert not any(part in kept for part in (key, key[9:]))
 
 
 @covers("provider.keys-never-shown")

@@ -25,10 +25,10 @@ from tests.providers.houses import (
     gemini,
     gemini_error,
 )
-from tests.providers.loopback import Loopback, plain, streamed
+from tests.providers.loopback import Loopback, gone, plain, streamed
 
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
-from weft.providers.adapter import Seam, as_chat
+from weft.providers.adapter import Seam, as_chat, dry_run
 from weft.providers.anthropic import anthropic_profile
 from weft.providers.base import CacheKind, ModelPrices, Parameters, Request, SystemPlace
 from weft.providers.compatible import PRESETS, Compatible, listed_profile
@@ -37,7 +37,7 @@ from weft.providers.google import google_profile
 from weft.providers.keys import Keys
 from weft.providers.openai import openai_profile
 from weft.tree.attempt import Usage
-from weft.tree.content import Audio, Image, Text, Thinking
+from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
 
@@ -262,6 +262,117 @@ def test_without_a_cache_gemini_gets_everything():
     bodies, answer, _ = told(GOOGLE, asked, refused, streamed(*GOOGLE.text(["x"])))
     assert len(bodies[-1]["contents"]) == 3
     assert answer.choice().text == "x"
+
+
+RESULTS = (
+    Message(Role.USER, (Text("Both?"),)),
+    Message(
+        Role.ASSISTANT,
+        (ToolCall(id="c1", name="sun", arguments={}), ToolCall(id="c2", name="rain", arguments={})),
+    ),
+    Message(Role.TOOL, (ToolResult(call_id="c1", content="shines"),)),
+    Message(Role.USER, (Text("Well?"), ToolResult(call_id="c2", content="falls"))),
+    Message(Role.USER, (Text("And now?"),)),
+)
+
+
+def responses_in(content):
+    return [part["functionResponse"]["name"] for part in content["parts"] if "functionResponse" in part]
+
+
+@covers("provider.parallel-results")
+def test_gemini_gets_the_results_of_one_turns_calls_as_one_content():
+    contents = body_of(GOOGLE, Request(model=GOOGLE.model, messages=RESULTS))["contents"]
+    assert [content["role"] for content in contents] == ["user", "model", "user", "user"]
+    assert responses_in(contents[2]) == ["sun", "rain"]
+    assert contents[2]["parts"][2] == {"text": "Well?"}
+    assert contents[3]["parts"] == [{"text": "And now?"}]
+
+
+def with_cache(messages, count):
+    return Request(
+        model=GOOGLE.model,
+        messages=messages,
+        system=("Long.",),
+        cache=Controls(cached_content={"messages": count, "ttl": "300s"}),
+    )
+
+
+CREATED = plain(200, json.dumps({"name": "cachedContents/c1", "model": "models/gemini-2.5-flash"}).encode())
+
+
+@covers("provider.parallel-results")
+@pytest.mark.parametrize("count", [2, 3])
+def test_results_have_their_names_where_a_cache_holds_the_calls_and_are_never_parted(count):
+    bodies, _, _ = told(GOOGLE, with_cache(RESULTS, count), CREATED, streamed(*GOOGLE.text(["x"])))
+    create, asked = bodies
+    assert [content["role"] for content in create["contents"]] == ["user", "model"]
+    assert [responses_in(content) for content in asked["contents"]] == [["sun", "rain"], []]
+
+
+@covers("provider.cache-optional")
+@pytest.mark.parametrize(
+    "failure",
+    [
+        gone(),
+        plain(500, GOOGLE.error(500, "busy")),
+        plain(200, b"no json"),
+        plain(302, b"", Location="http://127.0.0.1/"),
+    ],
+    ids=["network", "server", "malformed", "redirect"],
+)
+def test_a_cache_that_cannot_be_created_does_not_end_the_generation(failure):
+    asked = with_cache(chat("a", "b", "c").messages, 2)
+    bodies, answer, _ = told(GOOGLE, asked, failure, streamed(*GOOGLE.text(["x"])))
+    assert len(bodies) == 2
+    assert len(bodies[-1]["contents"]) == 3
+    assert "cachedContent" not in bodies[-1]
+    assert answer.choice().text == "x"
+    (warning,) = answer.warnings
+    assert warning.startswith("google: no cache (")
+    assert warning.endswith("; the request is sent whole")
+
+
+@covers("provider.cache-optional")
+def test_a_cache_that_is_gone_at_the_server_is_done_without():
+    asked = with_cache(chat("a", "b", "c").messages, 2)
+    lost = plain(403, GOOGLE.error(403, "CachedContent not found"))
+    bodies, answer, _ = told(GOOGLE, asked, CREATED, lost, streamed(*GOOGLE.text(["x"])))
+    assert ["cachedContent" in body for body in bodies] == [False, True, False]
+    assert answer.choice().text == "x"
+    assert len(answer.warnings) == 1
+
+
+@covers("provider.cache-controls", "request.reassembled")
+def test_a_dry_run_shows_the_cache_that_would_be_created_and_the_request_that_was_sent():
+    asked = with_cache(chat("a", "b", "c").messages, 2)
+    bodies, _, _ = told(GOOGLE, asked, CREATED, streamed(*GOOGLE.text(["x"])))
+
+    def dry(sent=None):
+        provider = GOOGLE.make(connect("http://127.0.0.1:1", "google", key=None))
+        return [json.loads(each.body) for each in asyncio.run(dry_run(provider, asked, sent=sent))]
+
+    create, request = dry()
+    assert create == bodies[0]
+    assert request == {**bodies[1], "cachedContent": "cachedContents/not-created"}
+    assert dry(json.dumps(bodies[1]).encode()) == [bodies[1]]
+    (whole,) = dry(b"{}")
+    assert len(whole["contents"]) == 3
+
+
+@covers("provider.temperature-range")
+@pytest.mark.parametrize(
+    ("name", "highest"),
+    [("anthropic", 1), ("chat", 2), ("responses", 2), ("completions", 2), ("google", 2), ("compatible", 10)],
+)
+@pytest.mark.parametrize("wrong", ["above", -0.1, float("nan"), float("inf")])
+def test_a_temperature_out_of_range_is_refused_by_its_name_before_anything_is_sent(name, highest, wrong):
+    house = HOUSES[name]
+    body_of(house, chat("Hi", model=house.model, temperature=highest))
+    value = highest + 0.01 if wrong == "above" else wrong
+    with pytest.raises(InvalidInputError, match=f"temperature must be between 0 and {highest}") as refused:
+        body_of(house, chat("Hi", model=house.model, temperature=value))
+    assert refused.value.path == "temperature"
 
 
 def seen(house, *blocks):

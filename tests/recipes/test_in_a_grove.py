@@ -208,7 +208,7 @@ def test_destroyed_records_leave_nothing_behind(fresh_loom):
     place = {"user": "ada", "session": "s"}
     with pytest.raises(InvalidInputError, match="destroying 2 records cannot be undone") as caught:
         grove.records.delete(place, confirm=1)
-    assert caught.value.hint == "confirm with 2"
+    assert caught.value.hint == "pass confirm=2"
     with pytest.raises(InvalidInputError, match="say which"):
         grove.records.delete({}, confirm=3)
     with pytest.raises(NotFoundError):

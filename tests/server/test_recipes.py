@@ -7,6 +7,7 @@ from tests.covers import covers
 from tests.recipes.loading import index_of, load
 from tests.recorded import label, rows
 
+from weft.errors import InvalidInputError
 from weft.runtime.records import group_index as operations
 
 RUN = "/context/topicContextYoj/run"
@@ -149,11 +150,16 @@ def test_what_cannot_be_kept_is_not_found(loom, ask, request, name):
         body = {"userId": user, "kala": SEG, "model": model, **more}
         answer = ask("service").post(RUN, content=json.dumps(body))
         assert answer.json() == {"yoj": [said]}
-    listed = {"name": name, "userId": user, "sessionId": "s"}
-    assert loom.records.list(name, user=user, session="s") == loom.records.list("messages", after=name) == []
-    assert loom.records.streams(user=name) == []
+    for argument in (
+        {"stream": name},
+        {"stream": "messages", "after": name},
+        {"stream": "messages", "user": name},
+    ):
+        with pytest.raises(InvalidInputError, match="NUL|surrogate"):
+            loom.records.list(**argument)
     if name.isascii():
-        assert ask("service").get("/api/records", params=listed).json() == {"records": []}
+        listed = {"name": name, "userId": user, "sessionId": "s"}
+        assert ask("service").get("/api/records", params=listed).status_code == 400
 
 
 @covers("endpoint.run", "kala.weeks-and-terms")

@@ -12,7 +12,7 @@ import weft
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
-from weft.store.path_queries import _FIRST_BEYOND, _TAIL_TO, first_beyond, instructing, tail_to
+from weft.store.path_queries import _HEAD_TO, _TAIL_TO, head_to, instructing, tail_to
 from weft.store.sqlite import SqliteStore
 from weft.store.sqlite_dialect import driver_of
 from weft.store.tree_queries import ancestor_at_depth, children, node_row, origins_of, versions_at, walk_up
@@ -178,8 +178,10 @@ def _read_ends(session, key, position):
     end = node_row(session, key, position)
     rows = tail_to(session, key, position, floor=end.ruler - 200, least=5, limit=1_000)
     assert 5 <= len(rows) < 200
-    beyond = first_beyond(session, key, position, 200)
-    assert 0 < node_row(session, key, beyond).depth < 200
+    rows = head_to(session, key, position, amount=200, more=1)
+    assert [row.depth for row in rows] == list(range(len(rows)))
+    assert rows[-2].ruler <= 200 < rows[-1].ruler
+    assert len(rows) < 200
     assert instructing(session, key, position) == []
 
 
@@ -194,9 +196,10 @@ def _postgres_buffers(deep, tree, leaf):
         found = {}
         end = node_row(session, key, position)
         near = {"floor": end.ruler - 200, "least": 5, "limit": 1_000}
+        far = {"amount": 200, "more": 1, "limit": 1_000}
         for name, statement, values in (
             ("near end", _TAIL_TO, {"in_tree": key, "at_position": position, **near}),
-            ("far end", _FIRST_BEYOND, {"in_tree": key, "at_position": position, "amount": 200}),
+            ("far end", _HEAD_TO, {"in_tree": key, "at_position": position, **far}),
             ("tail", TAIL, {"in_tree": key, "at_position": position, "limit": 50}),
             ("head", ANCESTOR_AT_DEPTH, {"in_tree": key, "at_position": position, "at_depth": 49}),
         ):

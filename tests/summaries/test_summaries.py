@@ -1,5 +1,9 @@
 """Summaries: what a model is asked, when, and what there is without one."""
 
+import signal
+import subprocess
+import sys
+
 import orjson
 import pytest
 from tests.covers import covers
@@ -12,10 +16,12 @@ from weft.errors import ProviderError, Trouble
 from weft.providers.base import ModelPrices, ProviderRegistry, installed_providers
 from weft.providers.keys import Keys
 from weft.providers.scripted import PROFILE
-from weft.runtime.summaries.model_request import summary_models
+from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.summaries.summariser import NODE, TREE
+from weft.runtime.summaries.summary_models import summary_models
 from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
+from weft.store.lookup import find_tree
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
 from weft.tree.snippet import extract, is_extract
@@ -79,7 +85,7 @@ def test_a_summary_is_made_when_it_is_needed_and_kept(grove, model):
     assert node.summarise() == first
     assert len(model.requests) == 1
     assert model.requests[0].parameters.max_tokens == 50
-    node.summarise(anew=True)
+    node.summarise(refresh=True)
     assert len(model.requests) == 2
     check_sound(grove)
 
@@ -130,7 +136,7 @@ def test_a_tree_is_summarised_from_its_path_and_its_branch_points(file_address):
         assert [node.summary for node in tree.path.nodes] == ["Of First.", "Of A fork.", "Of This."]
         assert tree.node(other.id).value.summary == "Of Not this."
         assert tree.node(left.id).value.summary is None
-        tree.summarise(anew=True)
+        tree.summarise(refresh=True)
         assert len(model.requests) == 6
         check_sound(grove)
 
@@ -148,7 +154,7 @@ def test_a_model_that_fails_is_not_asked_for_every_node_of_a_tree(file_address):
         assert len(model.requests) == 2
         assert [node.summary for node in tree.path.nodes[1:]] == [None] * 8
         grove.summaries.choose_model("none")
-        tree.summarise(anew=True)
+        tree.summarise(refresh=True)
         assert [node.summary for node in tree.path.nodes[1:]] == [f"[extract] Turn {n}." for n in range(8)]
 
 
@@ -175,7 +181,7 @@ def test_what_a_model_says_is_made_fit_to_be_kept(file_address, said, kept):
 
 @covers("provider.broken-keeps-no-others")
 def test_keys_that_cannot_be_read_leave_the_other_models(monkeypatch, tmp_path):
-    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: True)
+    monkeypatch.setattr("weft.runtime.summaries.summary_models._is_installed", lambda: True)
     path = tmp_path / "keys.json"
     path.write_text("{")
     path.chmod(0o600)
@@ -203,26 +209,16 @@ def test_what_is_written_is_summarised_in_the_background_and_the_tree_every_ten_
         summarise_ten(grove)
 
 
-def work_off(grove, wanted):
-    """Until so much is done: on PostgreSQL events wait for transactions of whoever else is at the server."""
-    done = 0
-    for _ in range(2_000):
-        done += grove.summaries.work_off()
-        if done >= wanted:
-            break
-    return done
-
-
 def summarise_ten(grove):
     grove.summaries.work_off()
     tree = grove.plant("Tea", "Root.")
     for number in range(8):
         tree.say(f"Turn {number}.")
-    assert work_off(grove, 9) == 9
+    assert grove.summaries.work_off() == 9
     assert tree.refresh().value.summary is None
     tree.say("Turn 8.")
     # One for the node, and one for the tree, which has ten now.
-    assert work_off(grove, 2) == 2
+    assert grove.summaries.work_off() == 2
     assert tree.refresh().value.summary is not None
     assert all(node.summary is not None for node in tree.path.nodes)
     assert grove.summaries.work_off() == 0
@@ -230,16 +226,40 @@ def summarise_ten(grove):
     check_sound(grove)
 
 
-@covers("summary.node")
-def test_a_planted_root_is_summarised_in_the_background(grove):
-    grove.summaries.work_off()
-    tree = grove.plant("Tea", "Let it steep.")
-    assert grove.summaries.work_off() == 1
-    assert tree.root.value.summary is not None
+def waiting(grove):
+    """Targets of the summaries that are due, by key; None is the tree."""
+    return [job.target for job in grove.jobs.all(kind="summarise")]
 
 
-@covers("summary.node")
-def test_text_that_a_switch_commits_is_summarised_in_the_background(grove):
+WRITES = {
+    "planted root": lambda tree: tree.root,
+    "say": lambda tree: tree.say("Then pour."),
+    "annotate": lambda tree: tree.root.annotate("Why?"),
+    "edit": lambda tree: tree.root.say("Wait.").edit("Then pour."),
+    "merge": lambda tree: tree.merge([tree.root.say("One."), tree.root.say("Other.")], "Both."),
+    "split": lambda tree: tree.root.say("Wait. Pour.").split("Pour")[1],
+    "join": lambda tree: (tree.root.say("Wait."), tree.say("Pour."))[0].join(),
+    "generate": lambda tree: tree.root.generate(agent="Echo")[0],
+}
+
+
+@covers("summary.due-row", "summary.node")
+@pytest.mark.parametrize("write", WRITES)
+def test_every_way_to_write_a_node_queues_its_summary_with_it(address, model, write):
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Let it steep.")
+        node = WRITES[write](tree)
+        with grove.caller.executor.store.read() as session:
+            keys = {row.ulid: row.key for row in session.execute(schema.nodes.select())}
+        assert keys[node.id] in waiting(grove)
+        grove.summaries.work_off()
+        assert tree.node(node.id).value.summary is not None
+        assert waiting(grove) == []
+
+
+@covers("summary.due-row", "summary.node")
+def test_text_that_a_switch_commits_is_due(grove):
     tree = grove.plant("Tea", "Let it steep.", mode=Mode.BUFFER)
     grove.summaries.work_off()
     tree.say("First.")
@@ -251,8 +271,141 @@ def test_text_that_a_switch_commits_is_summarised_in_the_background(grove):
     assert committed.value.summary is not None
 
 
+@covers("summary.due-row")
+def test_nodes_that_say_nothing_are_not_due(grove):
+    tree = grove.plant("Tea")
+    tree.say(" \n ")
+    assert waiting(grove) == []
+
+
+@covers("summary.due-row")
+def test_imported_nodes_without_summaries_are_due_except_excluded_ones(grove, model, tmp_path):
+    tree = grove.plant("Tea", "Let it steep.")
+    tree.root.summarise()
+    tree.say("Then pour.")
+    tree.say("A secret.").exclude()
+    grove.export(tmp_path / "tea.json", [tree])
+    with grove_with(str(tmp_path / "other.db"), model) as other:
+        other.import_(tmp_path / "tea.json")
+        assert waiting(other) == [2]
+        other.summaries.choose_model("scripted:small")
+        assert other.summaries.work_off() == 1
+        imported = [other.tree(tree.id).node(node.id).value for node in tree.path.nodes]
+        assert [node.summary is not None for node in imported] == [True, True, False]
+        check_sound(other)
+
+
+SPEAK = """
+import os, signal, sys, weft
+grove = weft.open(sys.argv[1], background=False)
+grove.plant("Tea", "Let it steep.").say("Then pour.")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@covers("summary.due-row", "job.durable")
+def test_a_process_killed_right_after_say_leaves_the_summary_to_a_later_one(address, model):
+    ended = subprocess.run([sys.executable, "-c", SPEAK, address], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        assert grove.summaries.work_off() == 2
+        (tree,) = grove.trees()
+        assert all(node.summary is not None for node in grove.tree(tree.id).path.nodes)
+
+
+@covers("summary.due-row")
+def test_a_command_that_ends_at_once_leaves_the_summary_to_a_later_process(tmp_path, model):
+    address = str(tmp_path / "grove.db")
+    for words in (["new", "Tea"], ["say", "Then pour."]):
+        subprocess.run(
+            [sys.executable, "-m", "weft.cli", *words, "--grove", address], check=True, capture_output=True
+        )
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        assert grove.summaries.work_off() == 1
+        (tree,) = grove.trees()
+        assert grove.tree(tree.id).cursor.value.summary is not None
+
+
+@covers("summary.due-row")
+def test_missing_summaries_are_queued_once_unless_they_were_tried(address):
+    down = Scripted(lambda *_: ProviderError(Trouble.SERVER_ERROR, "down"))
+    with grove_with(address, down) as grove:
+        tree = grove.plant("Tea", "Let it steep.")
+        nodes = [tree.root, tree.say("Pour."), tree.say(" "), tree.say("A secret.").exclude()]
+        assert grove.summaries.work_off() == 3
+        grove.summaries.choose_model("scripted:small")
+        written = [tree.say(f"Turn {number}.") for number in range(3)]
+        assert grove.summaries.work_off(1) == 1
+        ids = [node.id for node in (*nodes, *written)]
+        for _ in range(2):
+            grove.caller.executor.store.write(
+                lambda transaction: queue_missing(transaction, tree_key(grove, tree), ids, now=1)
+            )
+        # The first two have extracts, two have nothing to send, one was tried and waits for its next try.
+        assert sorted(waiting(grove)) == [5, 6, 7]
+        retried = [job.target for job in grove.jobs.all() if job.attempts]
+        assert retried == [5]
+
+
+def tree_key(grove, tree):
+    with grove.caller.executor.store.read() as session:
+        return find_tree(session, tree.id)
+
+
+@covers("summary.excluded-not-sent")
+def test_an_excluded_or_pruned_node_is_sent_only_by_name(address):
+    model = Scripted(first_words)
+    with grove_with(address, model) as grove:
+        grove.summaries.choose_model("scripted:small")
+        tree = grove.plant("Tea", "Let it steep.")
+        secret = tree.say("The safe is behind the mirror.")
+        secret.summarise()
+        secret.exclude()
+        after = tree.say("Then pour.")
+        tree.say("Drink.")
+        tree.node(after.id).say("Not this.").prune()
+        grove.summaries.work_off()
+        tree.summarise()
+        sent = [request.messages[0].text for request in model.requests[1:]]
+        assert not any("mirror" in text or "Not this" in text for text in sent)
+        assert sent[1].endswith("Message: Then pour.")
+        assert "Previous: Of Let it steep.\n---" in sent[1]
+        assert "main path:\nOf Let it steep.\nOf Then pour.\n\n" in sent[-1]
+        assert len(sent) == 4
+        secret.summarise(refresh=True)
+        assert asked(model).endswith("Message: The safe is behind the mirror.")
+
+
+@covers("summary.document")
+def test_closing_a_document_that_was_not_edited_makes_no_call(grove, model):
+    document = grove.write_document("Notes", "Some words.")
+    document.close()
+    assert grove.summaries.work_off() == 1
+    document.close()
+    assert grove.summaries.work_off() == 0
+    saved = document.save("Other words.")
+    saved.summarise(refresh=True)
+    saved.close()
+    assert grove.summaries.work_off() == 0
+    grove.undo()
+    grove.document("Notes").close()
+    assert grove.summaries.work_off() == 1
+    assert asked(model).endswith("Document: Some words.")
+
+
+@covers("summary.due-row")
+def test_switched_on_again_summaries_begin_with_what_is_written_then(grove):
+    grove.summaries.switch(on=False)
+    tree = grove.plant("Tea", "Let it steep.")
+    grove.summaries.switch(on=True)
+    tree.say("Then pour.")
+    assert waiting(grove) == [2]
+
+
 @covers("summary.document", "summary.tree")
-def test_closing_a_document_or_a_tree_has_it_summarised_anew(grove, model):
+def test_closing_a_document_or_a_tree_has_it_summarised_again(grove, model):
     document = grove.write_document("Notes", "Some words.")
     document.close()
     grove.summaries.work_off()
@@ -278,15 +431,15 @@ def test_a_model_that_fails_keeps_nobody_from_writing_and_the_job_for_later(file
         node = tree.say("Let it steep.")
         assert grove.summaries.work_off() == 1
         tree.say("More.")
-        (job, *_) = grove.jobs.all()
-        assert (job.kind, job.attempts, job.error) == ("summarise-node", 1, "ProviderError: down")
+        (_, job) = grove.jobs.all()
+        assert (job.kind, job.attempts, job.error) == ("summarise", 1, "ProviderError: down")
         assert node.refresh().value.summary is None
 
 
 @covers("summary.model-preference")
 def test_the_models_are_tried_in_their_order_where_there_is_a_key(monkeypatch, tmp_path):
     registry = installed_providers()
-    monkeypatch.setattr("weft.runtime.summaries.model_request._is_installed", lambda: True)
+    monkeypatch.setattr("weft.runtime.summaries.summary_models._is_installed", lambda: True)
 
     def order(**environment):
         keys = Keys(environment=environment, ring=lambda: None, file=lambda: tmp_path / "keys.json")
@@ -333,20 +486,20 @@ def test_undo_passes_over_summaries(grove):
     check_sound(grove)
 
 
-def test_two_processes_plan_nothing_twice(address):
+def test_two_processes_make_no_summary_twice(address):
     model = Scripted(lambda *_: "Said.")
     registry = ProviderRegistry({"scripted": model})
     with weft.open(address, providers=registry) as one, weft.open(address, providers=registry) as two:
         one.summaries.choose_model("scripted:small")
         one.summaries.work_off()
         one.plant("Tea").say("Let it steep.")
-        assert work_off(one, 1) + two.summaries.work_off() == 1
+        assert one.summaries.work_off() + two.summaries.work_off() == 1
         assert len(model.requests) == 1
 
 
 @covers("summary.node")
 @pytest.mark.long
-def test_whoever_stays_summarises_when_it_is_quiet(file_address, monkeypatch):
+def test_an_open_grove_summarises_when_it_is_quiet(file_address, monkeypatch):
     monkeypatch.setenv("WEFT_SUMMARIES", "on")
     model = Scripted(lambda *_: "Said in short.")
     with grove_with(file_address, model) as grove:
@@ -366,8 +519,8 @@ def test_asking_for_a_summary_leaves_what_was_sent_and_what_came(address):
         grove.summaries.choose_model("anthropic:small")
         tree = grove.plant("Tea", "Green tea, or black?")
         assert is_extract(tree.root.summarise())
-        assert tree.root.summarise(anew=True) == "It is about tea."
-        tree.summarise(anew=True)
+        assert tree.root.summarise(refresh=True) == "It is about tea."
+        tree.summarise(refresh=True)
         calls = attempts(grove)
         assert [OUTCOMES[each.outcome] for each in calls] == ["failed", "complete", "complete"]
         assert calls[0].error == "authentication: who are you?"

@@ -12,7 +12,7 @@ from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import WeftError
 
 _NODES = 500
-_HELP = 60
+_OFFER_WIDTH = 60
 _Offers = list[tuple[str, str]]
 _Completer = Callable[[typer.Context], _Offers]
 
@@ -33,7 +33,7 @@ def _completer(read: Callable[[CliSession], Iterable[tuple[str, str, str]]]) -> 
                 return [
                     (
                         name if name.replace("-", "").replace("_", "").isalnum() else identity,
-                        visible(shortened(text, _HELP)),
+                        visible(shortened(text, _OFFER_WIDTH)),
                     )
                     for name, identity, text in read(session)
                 ]
@@ -91,27 +91,43 @@ def option(
     usage: str,
     help: str | type[Options] | None = None,  # noqa: A002 - typer's word
     *,
+    name: str = "",
     panel: str | None = None,
     **limits: Any,
 ) -> Any:
     """An option with a value, as help shows it: `--session -s ID`; `limits` are `min` and `max`.
 
-    An options class as `help` describes its own option.
+    An options class as `help` describes its own option, of the same name or of `name`.
     """
     names = [word for word in usage.split() if word.startswith("-")]
     word = usage.removeprefix(" ".join(names)).strip()
-    if isinstance(help, type):
-        help = help.specs()[names[0].strip("-").replace("-", "_")].help  # noqa: A001 - typer's word
-    completer = _COMPLETERS.get(word)
     return typer.Option(
-        *names, metavar=word or None, help=help, autocompletion=completer, rich_help_panel=panel, **limits
+        *names,
+        metavar=word or None,
+        help=_help(name or names[0], help),
+        autocompletion=_COMPLETERS.get(word),
+        rich_help_panel=panel,
+        **limits,
     )
 
 
-def flag(names: str, help: str, *, panel: str | None = None) -> Any:  # noqa: A002 - typer's word
+def flag(
+    usage: str,
+    help: str | type[Options],  # noqa: A002 - typer's word
+    *,
+    name: str = "",
+    panel: str | None = None,
+) -> Any:
     """An option without a value, by its names: `--archived -a`."""
+    names = usage.split()
     # Without a metavar, help would show <bool>.
-    return typer.Option(*names.split(), help=help, metavar="", rich_help_panel=panel)
+    return typer.Option(*names, help=_help(name or names[0], help), metavar="", rich_help_panel=panel)
+
+
+def _help(name: str, described: str | type[Options] | None) -> str | None:
+    if not isinstance(described, type):
+        return described
+    return described.specs()[name.strip("-").replace("-", "_")].help
 
 
 NodeName = Annotated[str, argument("NODE", "a7x2, TREE/a7x2, a ULID, or . for the current node.")]

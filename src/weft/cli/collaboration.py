@@ -238,6 +238,7 @@ class _RunDisplay(LiveText):
             Answered,
             Began,
             Commanded,
+            Notice,
             Retrying,
             TextChunk,
             Turned,
@@ -258,6 +259,8 @@ class _RunDisplay(LiveText):
                 self._aside(_first_lines(event.result))
             case Retrying():
                 self._session.out.message(f"{event.error.message}: retrying in {event.wait:.1f} s")
+            case Notice():
+                self._session.out.message(event.message)
             case _:
                 pass
 

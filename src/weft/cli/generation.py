@@ -39,7 +39,7 @@ def gen(
         argument("NODE", "Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    n: Annotated[int, option("--number -n N", GenerationOptions.specs()["n"].help)] = 1,
+    n: Annotated[int, option("--number -n N", GenerationOptions, name="n")] = 1,
     agent: Annotated[
         list[str] | None,
         option("--agent -a AGENT", "The agent; repeat it to compare several. Default: the default agent."),
@@ -51,9 +51,7 @@ def gen(
     stop: Annotated[list[str] | None, option("--stop TEXT", GenerationOptions)] = None,
     seed: Annotated[int | None, option("--seed", GenerationOptions)] = None,
     limit: Annotated[int | None, option("--limit TOKENS", GenerationOptions)] = None,
-    key: Annotated[
-        str | None, option("--key TEXT", GenerationOptions.specs()["idempotency_key"].help)
-    ] = None,
+    key: Annotated[str | None, option("--key TEXT", GenerationOptions, name="idempotency_key")] = None,
     max_price: Annotated[str | None, option("--max-price DOLLARS", GenerationOptions)] = None,
     tool: ToolCalls = None,
     dry_run: Annotated[bool, flag("--dry-run", "Send nothing; show tokens, cached share and price.")] = False,
@@ -95,6 +93,7 @@ def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> No
             {
                 "nodes": [node.value for node in stream.nodes],
                 "failures": [failure_to_wire(error) for error in stream.failures],
+                "notices": stream.notices,
             }
         )
     if stream.nodes:
@@ -298,9 +297,9 @@ def summarise(
         session.out.message(f"models with keys in the file are left out: {problem}")
     if isinstance(target, TreeHandle):
         with progress_bar("summarising") as progress:
-            summary = summaries.tree(target.id, anew=refresh, progress=progress)
+            summary = summaries.tree(target.id, refresh=refresh, progress=progress)
     else:
-        summary = target.summarise(anew=refresh)
+        summary = target.summarise(refresh=refresh)
     if session.out.as_json:
         session.out.json({"id": target.id, "summary": summary})
     else:

@@ -152,8 +152,12 @@ def _facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
     yield from (("time", _stamp(stamp)) for stamp in shown.timestamps)
     if not shown.timestamps:
         yield "time", _UNCERTIFIED
-    if shown.provider is None:
-        return
+    if shown.provider is not None:
+        yield from _call_facts(shown)
+
+
+def _call_facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
+    """The same of the call that wrote the node."""
     yield "model", f"{shown.model} by {shown.provider}"
     if shown.request_id is not None:
         yield "request id", shown.request_id
@@ -169,7 +173,13 @@ def _facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
         }
         if tokens := [f"{number:,} {name}" for name, number in counts.items() if number is not None]:
             yield "tokens", ", ".join(tokens)
+    if shown.call_note is not None:
+        yield "note", shown.call_note
     yield "response", shown.response_sha256 or ""
+    if shown.replaced_keys:
+        places = ", ".join(f"{place:,}" for place in shown.replaced_keys)
+        times = counted(len(shown.replaced_keys), "time")
+        yield "key", f"echoed by the provider, replaced {times}, at byte {places} of the response"
     if shown.request_sha256 is not None:
         yield "request", shown.request_sha256
 

@@ -9,6 +9,7 @@ from weft.cli.output import Column, progress_bar
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import STDIN, read_setting, read_text
 from weft.errors import InvalidInputError, NotFoundError
+from weft.runtime.records.options import RecordListOptions
 from weft.tree.json import camel
 from weft.tree.node import counted
 from weft.tree.record import draft_from_wire, record_to_wire
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 _PART = 1_000
 
-UserId = Annotated[str | None, option("--user -u ID", "The user; default: none.")]
-ProjectId = Annotated[str | None, option("--project ID", "The project.")]
-SessionId = Annotated[str | None, option("--session -s ID", "The session.")]
-_TopicId = Annotated[str | None, option("--topic ID", "The topic.")]
-_RequiredSession = Annotated[str, option("--session -s ID", "The session.")]
+UserId = Annotated[str | None, option("--user -u ID", RecordListOptions)]
+ProjectId = Annotated[str | None, option("--project ID", RecordListOptions)]
+SessionId = Annotated[str | None, option("--session -s ID", RecordListOptions)]
+_TopicId = Annotated[str | None, option("--topic ID", RecordListOptions)]
+_RequiredSession = Annotated[str, option("--session -s ID", RecordListOptions)]
 _GroupName = Annotated[str, argument("GROUP", "The group's name.")]
 
 
@@ -130,15 +131,12 @@ def records_ls(
     project: ProjectId = None,
     session_id: SessionId = None,
     topic: _TopicId = None,
-    begin: Annotated[float | None, option("--begin SECONDS", "After this time.")] = None,
-    end: Annotated[float | None, option("--end SECONDS", "Up to and including this time.")] = None,
-    limit: Annotated[int, option("--limit -n", "At most N.", min=1)] = 100,
-    after: Annotated[str | None, option("--after ID", "Continue after this record.")] = None,
-    newest: Annotated[bool, flag("--newest", "The newest first.")] = False,
-    fallback: Annotated[
-        bool,
-        flag("--fallback", "As recipes read: if empty, the user's without project, then those without user."),
-    ] = False,
+    begin: Annotated[float | None, option("--begin SECONDS", RecordListOptions)] = None,
+    end: Annotated[float | None, option("--end SECONDS", RecordListOptions)] = None,
+    limit: Annotated[int, option("--limit -n", RecordListOptions)] = RecordListOptions.default("limit"),
+    after: Annotated[str | None, option("--after ID", RecordListOptions)] = None,
+    newest: Annotated[bool, flag("--newest", RecordListOptions)] = False,
+    fallback: Annotated[bool, flag("--fallback", RecordListOptions)] = False,
 ) -> None:
     """List a stream's records, or a user's streams.
 

@@ -147,6 +147,7 @@ def show_nodes(session: CliSession, stream: "Stream[NodeHandle]", title: str) ->
         session.out.message(f"{author} wrote [{node.local_id}] in {title}{cut}")
     for error in stream.failures:
         session.out.message(f"incomplete: {error.message}")
+    session.out.notes(stream.notices)
 
 
 def failure_to_wire(error: WeftError) -> dict[str, object]:

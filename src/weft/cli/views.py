@@ -20,6 +20,7 @@ from weft.cli.output import (
 )
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
+from weft.runtime.search.options import SearchOptions
 from weft.tree.edge import SourceRole
 from weft.tree.json import camel
 from weft.tree.node import Node, counted
@@ -226,27 +227,19 @@ def diff(
 def search(
     session: CliSession,
     words: Annotated[
-        list[str] | None,
-        argument(
-            "QUERY",
-            'Words that must all occur; "a phrase", a prefix*, one or another, -not. Quote it for the shell.',
-        ),
+        list[str] | None, argument("QUERY", f"{SearchOptions.specs()['query'].help} Quote it for the shell.")
     ] = None,
     *,
-    author: Annotated[str | None, option("--author AGENT", "Written by this agent.")] = None,
-    model: Annotated[str | None, option("--model MODEL", "Written by agents of this model.")] = None,
-    after: Annotated[str | None, option("--after DATE", "Since this day or time (UTC).")] = None,
-    before: Annotated[str | None, option("--before DATE", "Before this day or time (UTC).")] = None,
-    bookmarked: Annotated[bool, flag("--bookmarked", "Only bookmarked nodes.")] = False,
-    kinds: Annotated[
-        list[str] | None, option("--kind KIND", "Only node, tree, document or tag. Repeatable.")
-    ] = None,
-    mode: Annotated[str | None, option("--mode MODE", "Only in trees of this mode.")] = None,
-    everything: Annotated[
-        bool, flag("--all", "Include excluded, pruned, undone and archived results.")
-    ] = False,
-    limit: Annotated[int, option("--limit N", "At most N results.")] = 20,
-    offset: Annotated[int, option("--offset N", "Skip the first N results.")] = 0,
+    author: Annotated[str | None, option("--author AGENT", SearchOptions)] = None,
+    model: Annotated[str | None, option("--model MODEL", SearchOptions)] = None,
+    after: Annotated[str | None, option("--after DATE", SearchOptions)] = None,
+    before: Annotated[str | None, option("--before DATE", SearchOptions)] = None,
+    bookmarked: Annotated[bool, flag("--bookmarked", SearchOptions)] = False,
+    kinds: Annotated[list[str] | None, option("--kind KIND", SearchOptions, name="kinds")] = None,
+    mode: Annotated[str | None, option("--mode MODE", SearchOptions)] = None,
+    everything: Annotated[bool, flag("--all", SearchOptions, name="everything")] = False,
+    limit: Annotated[int, option("--limit N", SearchOptions)] = SearchOptions.default("limit"),
+    offset: Annotated[int, option("--offset N", SearchOptions)] = SearchOptions.default("offset"),
     rebuild: Annotated[bool, flag("--reindex", "Rebuild the index first.")] = False,
 ) -> None:
     """Search nodes, trees, documents and tags, the best result first.

@@ -18,6 +18,7 @@ from weft.context.rows import (
     bound_of,
     columns_of,
     left_out_of,
+    sources_beside,
 )
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
@@ -29,13 +30,12 @@ def plan_context(request: ContextRequest) -> Plan:
     """Decide what is kept. Reads no texts but those of the system context and the pending input."""
     system = request.system_context()
     if request.dialogue:
-        rows = settled(_with_input(request), request.estimator)
-        if request.masks is not None:
-            rows = masked_outline(rows, request.masks, request.estimator)
+        rows = _paired(request, _with_input(request))
     else:
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
-    beside = _beside(rows, request.pending.sources)
+    head, tail = sources_beside(rows.head), sources_beside(rows.tail, request.pending.sources)
+    beside = head | {rows.first + index: extras for index, extras in tail.items()}
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
         raise _nothing_left(reasons)
@@ -46,26 +46,23 @@ def plan_context(request: ContextRequest) -> Plan:
         rows=rows,
         prices=prices,
         sketch=sketch,
+        room=room,
         fit=fit(sketch, room, request.rules),
         reasons=reasons,
         beside=beside,
     )
 
 
-def _beside(rows: PathOutline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
-    """The sources of an edge stand before the message that its target answers, notes before their own."""
-    found: dict[int, tuple[ExtraSource, ...]] = {}
-    for start, known in ((0, rows.head), (rows.first, rows.tail)):
-        for index, row in enumerate(known):
-            # Of the tail's first level the one before is not known, unless it is the path's root.
-            if row.sources and index:
-                found[start + index - 1] = found.get(start + index - 1, ()) + row.sources
-            if row.notes:
-                found[start + index] = row.notes
-    last = rows.first + len(rows.tail) - 1
-    if pending and last >= 0:
-        found[last] = found.get(last, ()) + pending
-    return found
+def mask_results(request: ContextRequest) -> ContextRequest:
+    """The request with its old tool results masked already, for what comes before the fit."""
+    masked = request.dialogue and request.masks is not None
+    return replace(request, outline=_paired(request, request.outline)) if masked else request
+
+
+def _paired(request: ContextRequest, outline: PathOutline) -> PathOutline:
+    """The path with calls and results that have their other half, old results as one line."""
+    outline = settled(outline, request.estimator)
+    return outline if request.masks is None else masked_outline(outline, request.masks, request.estimator)
 
 
 def _with_input(request: ContextRequest) -> PathOutline:
@@ -119,15 +116,15 @@ def _sketch(
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
-    # A document takes only the words of its nodes; sources are of no use to it.
-    pending = request.pending.sources if request.dialogue else ()
+    beside = beside if request.dialogue else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
     tail = columns_of(
         rows.tail,
         prices,
+        beside,
+        first=rows.first,
         start=rows.tail_start,
-        pending=pending,
         known_before=between is None,
         masks=request.masks,
     )
@@ -138,15 +135,14 @@ def _sketch(
         return prices.floor(row, beside.get(level, ()), tail.live(level - rows.first))
 
     def parts_of(level: int) -> list[tuple[str, int]]:
-        extras = beside.get(level, ()) if request.dialogue else ()
-        found = [(extra.local_id, prices.of_source(extra)) for extra in extras]
+        found = [(extra.local_id, prices.of_source(extra)) for extra in beside.get(level, ())]
         own = tail.live(level - rows.first) - sum(size for _, size in found)
         return [(rows.at(level).local_id, own), *found]
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
     reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices, masks=request.masks)
+    head = columns_of(rows.head, prices, beside, masks=request.masks)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import NamedTuple
 
 from weft.context.tokens import JOINT, Estimator
@@ -14,6 +13,7 @@ from weft.tree.node import Role
 OPENING = "…"
 """A first user message where there is none."""
 CLOSING = "Continue."
+_OWN_SIDE = (Role.ASSISTANT, Role.TOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ def pair_up(parts: Sequence[Part]) -> list[Part]:
 
     Providers refuse both, and a made-up result would not be the tool's.
     """
-    traffic = [tools_in(part.blocks) for part in parts]
-    if not any(tools.calls or tools.results for tools in traffic):
+    if not any(isinstance(block, ToolCall | ToolResult) for part in parts for block in part.blocks):
         return list(parts)
+    traffic = [tools_in(part.blocks) for part in parts]
     found: list[Part] = []
     for paired in in_pairs(traffic):
         part = parts[paired.place]
@@ -84,8 +84,12 @@ def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: 
     """
     messages: list[Message] = []
     joined: list[Joined] = []
-    for (role, _), group in groupby(enumerate(parts), key=_side):
-        members = [part for _, part in group]
+    for role, members in _sides(parts):
+        if len(members) == 1 and not members[0].heading:
+            # Nearly all are.
+            joined.append(Joined(members[0], merged=False, joint=False, heading=""))
+            messages.append(Message(role, members[0].blocks))
+            continue
         named = names is not None and len({part.author for part in members if part.author}) > 1
         message: tuple[Block, ...] = ()
         for part in members:
@@ -104,12 +108,18 @@ def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: 
     return Composed(tuple(messages), tuple(joined), opened, closed)
 
 
-def _side(numbered: tuple[int, Part]) -> tuple[Role, int]:
+def _sides(parts: Iterable[Part]) -> list[tuple[Role, list[Part]]]:
     """What stays together: runs of users, runs of assistants, and each result by itself."""
-    number, part = numbered
-    if part.role is Role.TOOL:
-        return part.role, number
-    return (Role.ASSISTANT if part.role is Role.ASSISTANT else Role.USER), -1
+    sides: list[tuple[Role, list[Part]]] = []
+    last: Role | None = None
+    for part in parts:
+        role = part.role if part.role in _OWN_SIDE else Role.USER
+        if role is last and role is not Role.TOOL:
+            sides[-1][1].append(part)
+        else:
+            sides.append((role, [part]))
+        last = role
+    return sides
 
 
 def _appended(message: tuple[Block, ...], blocks: tuple[Block, ...], heading: str) -> tuple[Block, ...]:

@@ -246,12 +246,20 @@ class ManifestChange:
 class Manifest:
     """Iterate it for entries; ask it for sums; compare it with another."""
 
-    __slots__ = ("_make", "_pieces", "facts")
+    __slots__ = ("_facts", "_make", "_pieces")
 
-    def __init__(self, facts: Facts, pieces: Sequence[Piece] | Callable[[], Sequence[Piece]]) -> None:
-        self.facts = facts
+    def __init__(
+        self, facts: Facts | Callable[[], Facts], pieces: Sequence[Piece] | Callable[[], Sequence[Piece]]
+    ) -> None:
+        self._facts = facts
         self._make: Callable[[], Sequence[Piece]] | None = pieces if callable(pieces) else None
         self._pieces: Sequence[Piece] | None = None if callable(pieces) else pieces
+
+    @property
+    def facts(self) -> Facts:
+        if not isinstance(self._facts, Facts):
+            self._facts = self._facts()
+        return self._facts
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -281,6 +289,13 @@ class Manifest:
     @property
     def tokens(self) -> int:
         return sum(piece.cost for piece in self.pieces)
+
+    @property
+    def removed_tokens(self) -> int:
+        """By the ruler: what was cut was never read."""
+        return sum(
+            piece.size for piece in self.pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT
+        )
 
     def totals(self) -> dict[Outcome, tuple[int, int]]:
         """For each outcome how many, and their size in full."""

@@ -16,7 +16,7 @@ from weft.context.dialogue import (
     reference_blocks,
 )
 from weft.context.layers.envelope import Envelope
-from weft.context.manifest import Facts, Gap, Manifest, Outcome
+from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
 from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.result import AssembledContext
@@ -38,6 +38,7 @@ from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
+_SPEAKERS = {"assistant": Role.ASSISTANT, "tool": Role.TOOL}
 _WORDS = Text("…")
 """A placeholder for words that were not read: pairing and merging do not depend on them."""
 
@@ -82,21 +83,19 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
             # A loom-aware agent is a chat model: all that it is told of the tree follows the document.
             text = JOINT.join(filter(None, [document, request.preface]))
             document, messages = None, (Message(Role.USER, (Text(text),)), *request.after)
-    digest = digest_of(plan.system.text, document, messages)
-    facts = Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
-    manifest = Manifest(facts, account_for(plan, rendered))
+
+    def facts() -> Facts:
+        digest = digest_of(plan.system.text, document, messages)
+        return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
+
     return AssembledContext(
         system=plan.system.text,
         messages=messages,
         document=document,
-        manifest=manifest,
-        tokens=manifest.tokens,
+        manifest=Manifest(facts, lambda: account_for(plan, rendered)),
         budget=request.budget,
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
-        removed_tokens=sum(
-            piece.size for piece in manifest.pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT
-        ),
         shortened=shortened_ids(rendered.levels),
         masked=plan.masked,
         estimator=request.estimator,
@@ -162,11 +161,12 @@ class _Rendering:
     def level(self, plan: Plan, number: int) -> KeptLevel:
         row = plan.rows.at(number)
         level = KeptLevel(number, row, preface=plan.prefaces.get(number))
-        own = row.tokens + row.before
         if number in plan.beside or number in plan.fit.shortened:
             extras, own = plan.allowed(number)
             for extra, most in extras:
                 self._refer(level, extra, most)
+        else:
+            own = row.tokens + row.before
         if number not in plan.reasons:
             self._say(level, row, own)
         return level
@@ -292,7 +292,7 @@ def _composed(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> C
 
 
 def speaker_of(row: Candidate) -> Role:
-    return Role(row.role) if row.role in {"assistant", "tool"} else Role.USER
+    return _SPEAKERS.get(row.role, Role.USER)
 
 
 def shortened_ids(levels: Sequence[KeptLevel]) -> tuple[str, ...]:
@@ -309,6 +309,8 @@ def _shortened(levels: Iterable[KeptLevel]) -> Iterator[str]:
 
 def _spoken(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Without texts of white space alone, which providers refuse."""
+    if len(blocks) == 1:
+        return blocks
     found = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
     return found or blocks
 

@@ -7,7 +7,7 @@ from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_r
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
-from weft.context.manifest import Piece
+from weft.context.manifest import NO_LIMIT, Piece
 from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
@@ -124,7 +124,8 @@ class ContextRequest:
         return Rules(
             strategy=preferences.truncation_strategy,
             step=preferences.step(prefix_cache=self.profile.prefix_cache),
-            minimum_recent=preferences.minimum_recent_nodes,
+            # Where the history is reduced, what is left is shortened, not cut.
+            minimum_recent=NO_LIMIT if self.folded else preferences.minimum_recent_nodes,
             marker=marker,
             dialogue=self.dialogue,
         )
@@ -238,6 +239,7 @@ class Plan:
     """The outline with the pending input as its last level, if there is one."""
     prices: Prices
     sketch: Sketch
+    room: Room
     fit: Fit
     reasons: Mapping[int, Reason]
     """Why a known level is left out, where it is."""
@@ -249,6 +251,8 @@ class Plan:
     """The layers, where the request is made in layers."""
     pruned: tuple[Piece, ...] = ()
     """What reducing the history did."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
 
     @property
     def kept(self) -> list[int]:
@@ -285,10 +289,12 @@ class Plan:
     def wanted(self) -> list[str]:
         """Ids of the nodes whose contents rendering needs."""
         found: dict[str, None] = {}
+        beside, reasons, at = self.beside, self.reasons, self.rows.at
         for level in self.kept:
-            found |= {extra.id: None for extra in self.beside.get(level, ()) if extra.left_out is None}
-            if level not in self.reasons:
-                found[self.rows.at(level).id] = None
+            if level in beside:
+                found |= {extra.id: None for extra in beside[level] if extra.left_out is None}
+            if level not in reasons:
+                found[at(level).id] = None
         if self.layout is not None:
             found |= {row.id: None for _, row in self.layout.input_rows}
         return [name for name in found if name != INPUT and name not in self.request.own]

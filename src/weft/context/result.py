@@ -36,12 +36,9 @@ class AssembledContext:
     document: str | None
     """In buffer mode."""
     manifest: Manifest
-    tokens: int
     budget: int
     truncated: bool
     removed_nodes: int
-    removed_tokens: int
-    """By the ruler: what was cut was never read."""
     shortened: tuple[str, ...]
     """Ids of nodes whose own text had to be shortened."""
     warnings: tuple[str, ...] = ()
@@ -51,6 +48,15 @@ class AssembledContext:
     """Ids of nodes whose tool results are sent as one line each."""
     laid_out: tuple[Layer, ...] = ()
     """The layers that it was made of, where it was made in layers."""
+
+    @property
+    def tokens(self) -> int:
+        return self.manifest.tokens
+
+    @property
+    def removed_tokens(self) -> int:
+        """By the ruler: what was cut was never read."""
+        return self.manifest.removed_tokens
 
     @property
     def layers(self) -> tuple[Layer, ...]:

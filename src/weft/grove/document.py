@@ -50,7 +50,7 @@ class DocumentHandle:
         return DocumentHandle(self._grove, self._grove.perform(operation))
 
     def save_section(self, name: str, content: str) -> "DocumentHandle":
-        """Write one section anew; its heading stays, unless the text brings one."""
+        """Replace one section; its heading stays, unless the text has one."""
         return self.save(with_section(self.text, name, content))
 
     def revisions(self) -> list[Revision]:
@@ -70,10 +70,10 @@ class DocumentHandle:
     def delete(self, *, confirm: str) -> None:
         self._grove.perform(DeleteDocument(document=self.id, confirm=confirm))
 
-    def summarise(self, *, anew: bool = False) -> str:
+    def summarise(self, *, refresh: bool = False) -> str:
         """One sentence; made and kept, where there is none yet."""
-        return self._grove.summaries.document(self.value.id, anew=anew)
+        return self._grove.summaries.document(self.value.id, refresh=refresh)
 
     def close(self) -> None:
-        """You are done editing: it is summarised anew in the background."""
+        """You are done editing: it is summarised again in the background."""
         self._grove.summaries.close_document(self.value.id)

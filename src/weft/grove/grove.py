@@ -25,7 +25,7 @@ from weft.runtime.operations.agents import AddAgent, owner_of
 from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.references import TargetRef
-from weft.runtime.search.filters import Search
+from weft.runtime.search.options import SearchOptions
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.addresses import open_store
@@ -378,8 +378,8 @@ class Grove:
 
         return Idempotency(self.caller.executor, self.caller.actor)
 
-    @takes_options(Search)
-    def search(self, options: Search) -> "Hits[SearchHit]":
+    @takes_options(SearchOptions)
+    def search(self, options: SearchOptions) -> "Hits[SearchHit]":
         """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
         from weft.grove.search import hits_in  # noqa: PLC0415 - loads with the first search
         from weft.runtime.search.search import search  # noqa: PLC0415 - loads with the first search

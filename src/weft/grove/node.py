@@ -365,9 +365,9 @@ class NodeHandle:
         """What generating here would mean: tokens, cached share, price. Nothing is sent."""
         return self._grove.generations.preflight(self.value.tree_id, self.value.id, options)
 
-    def summarise(self, *, anew: bool = False) -> str:
+    def summarise(self, *, refresh: bool = False) -> str:
         """One sentence; made by a model and kept, where there is none yet."""
-        return self._grove.summaries.node(self.value.tree_id, self.value.id, anew=anew)
+        return self._grove.summaries.node(self.value.tree_id, self.value.id, refresh=refresh)
 
 
 class NodePath(Sequence[NodeHandle]):

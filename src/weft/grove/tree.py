@@ -331,9 +331,9 @@ class TreeHandle:
 
         show_presence(self._grove.caller, self.value.id)
 
-    def summarise(self, *, anew: bool = False) -> str:
+    def summarise(self, *, refresh: bool = False) -> str:
         """Two sentences on what it is about; made and kept, where there are none yet."""
-        return self._grove.summaries.tree(self.value.id, anew=anew)
+        return self._grove.summaries.tree(self.value.id, refresh=refresh)
 
     def do(self, text: str, *, agent: str | None = None) -> "CommandResults":
         """Carry out commands here, each on a line: `tree.do("→ view a7x2")`; as you, or as an agent of yours.
@@ -345,5 +345,5 @@ class TreeHandle:
         return run_commands(self._grove.caller, self.value.id, text, agent)
 
     def close(self) -> None:
-        """You are done with it for now: it is summarised anew in the background."""
+        """You are done with it for now: it is summarised again in the background."""
         self._grove.summaries.close_tree(self.value.id)

@@ -25,6 +25,7 @@ from weft.providers.events import (
     ThinkingDelta,
     ThinkingDone,
     ToolCalled,
+    Warned,
     WireRequest,
 )
 from weft.providers.keys import Keys, Secret, own_host
@@ -80,6 +81,7 @@ class Connection:
 def check_request(provider: str, request: Request, profile: ModelProfile) -> None:
     """Refuse a request that the model does not support, before anything is sent or paid."""
     asked = request.parameters
+    profile.check_temperature(asked.temperature)
     blocks = [block for message in request.messages for block in message.blocks]
     logprobs = (
         f"returns at most {profile.logprobs} alternatives per token"
@@ -120,36 +122,58 @@ def result_text(result: ToolResult) -> str:
     return result.content if isinstance(result.content, str) else json.dumps(result.content)
 
 
-_DRY_RUN: ContextVar[bool] = ContextVar("dry_run", default=False)
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """A call that sends nothing: a provider with `composes = True` yields its `WireRequest` events only."""
+
+    sent: bytes | None = None
+    """The body of an earlier call: names that the server gave are taken from it."""
 
 
-def is_dry_run() -> bool:
-    """True if the running call is a dry run.
+_DRY_RUN: ContextVar[DryRun | None] = ContextVar("dry_run", default=None)
 
-    A provider with `composes = True` then yields its `WireRequest`, and does nothing else.
-    """
+
+def current_dry_run() -> DryRun | None:
+    """The dry run that the running call belongs to."""
     return _DRY_RUN.get()
 
 
 @contextmanager
-def _as_dry_run() -> Generator[None]:
-    token = _DRY_RUN.set(True)
+def _as_dry_run(run: DryRun) -> Generator[None]:
+    token = _DRY_RUN.set(run)
     try:
         yield
     finally:
         _DRY_RUN.reset(token)
 
 
-async def dry_run(provider: Provider, request: Request) -> WireRequest:
-    """The request as this provider would send it now. No key is needed, and nothing leaves the process."""
+async def dry_run(
+    provider: Provider, request: Request, *, sent: bytes | None = None
+) -> tuple[WireRequest, ...]:
+    """The requests that this provider would send now, the generation's last.
+
+    An explicit cache that would be created comes before it. With the body that was `sent` once, the
+    generation's request uses the cache that this body names, and none is created. No key is needed, and
+    nothing leaves the process.
+    """
     if not getattr(provider, "composes", False):
         raise UnavailableError(f"{provider.name} does not support dry runs")
-    with _as_dry_run():
-        async with aclosing(provider.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, WireRequest):
-                    return event
-    raise UnavailableError(f"{provider.name} yielded no request in a dry run")
+    requests: list[WireRequest] = []
+    with _as_dry_run(DryRun(sent)):
+        try:
+            async with aclosing(provider.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, WireRequest):
+                        requests.append(event)
+                    elif not isinstance(event, Warned):
+                        break
+        except ProviderError:
+            # A request that was not sent has no answer.
+            if not requests:
+                raise
+    if not requests:
+        raise UnavailableError(f"{provider.name} yielded no request in a dry run")
+    return tuple(requests)
 
 
 class SdkClient(Protocol):

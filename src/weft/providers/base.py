@@ -108,6 +108,8 @@ class ModelProfile:
     seed: bool = False
     sampling: bool = True
     """True if temperature and top-p can be set; otherwise requests leave them out."""
+    temperatures: tuple[float, float] = (0, 2)
+    """The lowest and the highest temperature."""
     stop: bool = True
     """True if stop sequences are supported."""
     cache: CacheKind = CacheKind.NONE
@@ -119,6 +121,13 @@ class ModelProfile:
     @property
     def prefix_cache(self) -> bool:
         return self.cache is not CacheKind.NONE
+
+    def check_temperature(self, temperature: float | None) -> None:
+        """Refuse a temperature outside of the model's range."""
+        lowest, highest = self.temperatures
+        if temperature is not None and not lowest <= temperature <= highest:
+            message = f"temperature must be between {lowest:g} and {highest:g} for this model"
+            raise InvalidInputError(f"{message}, got {temperature:g}", path="temperature")
 
 
 class CacheMark(Protocol):

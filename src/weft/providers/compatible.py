@@ -103,6 +103,7 @@ _LOCAL = ModelProfile(
     prefill=True,
     choices=1,
     seed=True,
+    temperatures=(0, 10),
     cache=CacheKind.PREFIX,
     prices=FREE,
     local=True,

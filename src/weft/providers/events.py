@@ -241,6 +241,13 @@ class Retried:
     """So far."""
 
 
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something optional failed, and the call goes on without it."""
+
+    message: str
+
+
 Event: TypeAlias = (
     TextDelta
     | ThinkingDelta
@@ -250,6 +257,7 @@ Event: TypeAlias = (
     | UsageReported
     | ChoiceFinished
     | Retried
+    | Warned
     | WireEvent
 )
 
@@ -318,6 +326,7 @@ class ModelAnswer:
     model: str | None = None
     request_id: str | None = None
     recording: WireRecord = field(default_factory=WireRecord)
+    warnings: list[str] = field(default_factory=list[str])
 
     def add(self, event: Event) -> None:
         match event:
@@ -332,6 +341,8 @@ class ModelAnswer:
             case Retried():
                 # Each try has its own usage; what a failed one reported is not this answer's.
                 self.usage = Usage()
+            case Warned():
+                self.warnings.append(event.message)
             case WireRequest() | WireHead() | WireBytes():
                 self.recording.add(event)
             case _:

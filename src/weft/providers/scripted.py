@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import is_dry_run
+from weft.providers.adapter import current_dry_run
 from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -112,6 +112,7 @@ PROFILE = ModelProfile(
     prefill=True,
     choices=1_000,
     seed=True,
+    temperatures=(0, 10),
     cache=CacheKind.PREFIX,
     prices=FREE,
     local=True,
@@ -221,7 +222,7 @@ class Scripted:
         """Nothing is held open."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
-        if is_dry_run():
+        if current_dry_run() is not None:
             yield _sent(self._name, request)
             return
         with self._lock:

@@ -12,6 +12,7 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import UnavailableError
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import new_token
@@ -91,7 +92,7 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
         except OSError as error:
             raise UnavailableError(
                 f"cannot listen at {host} port {port}: {error.strerror or error}",
-                hint="choose another with --port, or 0 for any free one",
+                hint=Hint(HintKind.CHOOSE_PORT),
             ) from None
         listening.listen(128)
         yield listening

@@ -13,6 +13,7 @@ from weft.context.js_compat import parse_json
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in
+from weft.server.query import refuse_unknown_query
 from weft.server.worker_threads import in_thread
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
@@ -147,7 +148,9 @@ async def answer(request: Request, work: Callable[[], object]) -> JsonAnswer:
 async def _client(request: Request) -> Client:
     authenticator: Authenticator = request.app.state.authenticator
     token = token_in(request)
-    return await in_thread(request, lambda: authenticator.client(token))
+    client = await in_thread(request, lambda: authenticator.client(token))
+    refuse_unknown_query(request)
+    return client
 
 
 AuthenticatedClient = Annotated[Client, Depends(_client)]

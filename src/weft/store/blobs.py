@@ -12,6 +12,7 @@ from typing import cast
 
 from sqlalchemy import ColumnElement, and_, select, true
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.store import schema
 from weft.store.rows import KINDS
@@ -93,7 +94,7 @@ class BlobStore:
         try:
             data = self.path(ref).read_bytes()
         except FileNotFoundError:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first") from None
+            raise NotFoundError(f"no blob {ref[:12]}…", hint=Hint(HintKind.STORE_BYTES)) from None
         except OSError as error:
             raise StorageError(f"cannot read blob {ref[:12]}…: {error.strerror}") from error
         if hashlib.sha256(data).hexdigest() != ref:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, func, select, update
 
 from weft.store import schema
 from weft.store.session import Session
@@ -13,6 +13,8 @@ from weft.store.transaction import GROVE, Transaction
 _jobs = schema.jobs
 TIMESTAMP_JOB = "timestamp"
 """The kind of job that asks authorities for what is due; one for the whole grove."""
+SUMMARY_JOB = "summarise"
+"""The kind of job that makes a summary: of the target, a node of the tree or a document; else of the tree."""
 NO_TARGET = 0
 """Means none: an index takes two missing values for different ones."""
 
@@ -30,6 +32,12 @@ class JobState(IntEnum):
 
 
 _OPEN = (JobState.WAITING, JobState.RETRYING)
+_DUE = (
+    (JobState.RUNNING, _jobs.c.held_until),
+    (JobState.RETRYING, _jobs.c.run_after),
+    (JobState.WAITING, _jobs.c.run_after),
+)
+"""When a job of each state is due; a running one, when its holder died."""
 
 
 class JobRow(NamedTuple):
@@ -64,43 +72,28 @@ def enqueue(
 ) -> None:
     """Have something done later: exactly if this transaction commits.
 
-    Where the same kind of job for the same target waits already, that one will do;
-    it is run at the earlier of both times, with its own payload.
+    Where the same kind of job for the same target waits already, that one will do. The row is sent
+    with the transaction's other rows, so that a job for each node costs little.
     """
-    due = now if run_after is None else run_after
-    same = (
-        _jobs.c.tree == tree,
-        _jobs.c.kind == kind,
-        _jobs.c.target == (NO_TARGET if target is None else target),
-    )
-    retrying = select(_jobs.c.key).where(*same, _jobs.c.state == JobState.RETRYING).limit(1)
-    if transaction.execute(retrying).first() is None:
-        transaction.add_missing(
-            _jobs,
-            (),
-            {
-                "tree": tree,
-                "kind": kind,
-                "target": NO_TARGET if target is None else target,
-                "payload": payload,
-                "state": JobState.WAITING,
-                "attempts": 0,
-                "run_after": due,
-                "holder": None,
-                "held_until": None,
-                "error": None,
-                "created_at": now,
-            },
-        )
-    transaction.execute(
-        update(_jobs).where(*same, _jobs.c.state.in_(_OPEN), _jobs.c.run_after > due).values(run_after=due)
+    transaction.add(
+        _jobs,
+        {
+            "tree": tree,
+            "kind": kind,
+            "target": NO_TARGET if target is None else target,
+            "payload": payload,
+            "state": JobState.WAITING.value,
+            "attempts": 0,
+            "run_after": now if run_after is None else run_after,
+            "created_at": now,
+        },
     )
 
 
 def claim_job(
     transaction: Transaction, kinds: Sequence[str], holder: str, *, now: int, held_until: int
 ) -> JobRow | None:
-    """Take the job that is due the longest, or one whose holder died; None if there is nothing to do.
+    """Take a job whose holder died, else a retry, else the one that waits the longest; None if none is due.
 
     Rows that another process is just taking are passed over, not waited for.
     """
@@ -117,14 +110,18 @@ def claim_job(
         )
         .exists()
     )
-    chosen = (
-        select(_jobs.c.key)
-        .where(_jobs.c.kind.in_(kinds), _is_due(now), ~twin)
-        .order_by(_jobs.c.run_after, _jobs.c.key)
-        .limit(1)
-        .with_for_update(skip_locked=True, of=_jobs)
+    # State by state, so that the index leads to the first row however many wait.
+    keys = (
+        transaction.execute(
+            select(_jobs.c.key)
+            .where(_jobs.c.kind.in_(kinds), _jobs.c.state == state, due <= now, ~twin)
+            .order_by(_jobs.c.run_after, _jobs.c.key)
+            .limit(1)
+            .with_for_update(skip_locked=True, of=_jobs)
+        ).scalar()
+        for state, due in _DUE
     )
-    key = transaction.execute(chosen).scalar()
+    key = next((key for key in keys if key is not None), None)
     if key is None:
         return None
     transaction.execute(
@@ -137,19 +134,12 @@ def claim_job(
 
 def next_due(session: Session, kinds: Sequence[str]) -> int | None:
     """When there is something to do, as far as one can tell without taking it; None: nothing is known of."""
-    waiting = select(func.min(_jobs.c.run_after)).where(_jobs.c.kind.in_(kinds), _jobs.c.state.in_(_OPEN))
-    held = select(func.min(_jobs.c.held_until)).where(
-        _jobs.c.kind.in_(kinds), _jobs.c.state == JobState.RUNNING
+    moments = (
+        session.execute(select(func.min(due)).where(_jobs.c.kind == kind, _jobs.c.state == state)).scalar()
+        for kind in kinds
+        for state, due in _DUE
     )
-    moments = [session.execute(moment).scalar() for moment in (waiting, held)]
     return min((moment for moment in moments if moment is not None), default=None)
-
-
-def _is_due(now: int) -> ColumnElement[bool]:
-    return or_(
-        and_(_jobs.c.state.in_(_OPEN), _jobs.c.run_after <= now),
-        and_(_jobs.c.state == JobState.RUNNING, _jobs.c.held_until <= now),
-    )
 
 
 def _held(job: JobRow) -> ColumnElement[bool]:

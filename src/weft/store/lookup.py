@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, func, select
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.store import schema
@@ -11,6 +12,8 @@ from weft.store.session import Session
 from weft.tree.content import check_text
 
 _CANDIDATES = 6
+_LISTING = {"tree": "ls", "agent": "agents", "document": "doc ls", "project": "project ls"}
+"""The commands that list each kind, for hints."""
 _PREFIX = 8
 """ULIDs of one day share their beginning, so a shorter prefix would rarely mean one thing."""
 
@@ -23,6 +26,17 @@ def _seen(columns: Select[*tuple[Any, ...]], table: Table) -> Select[*tuple[Any,
 _BY_ULID = {
     table: _seen(select(table.c.key), table).where(table.c.ulid == bindparam("the_ulid"))
     for table in (schema.trees, schema.agents, schema.documents, schema.projects)
+}
+_AS_NAMED = {
+    table: _seen(select(table.c.key, table.c.archived_at), table)
+    .where(name == bindparam("the_name"))
+    .limit(2)
+    for table, name in (
+        (schema.trees, schema.trees.c.title),
+        (schema.agents, schema.agents.c.name),
+        (schema.documents, schema.documents.c.title),
+        (schema.projects, schema.projects.c.name),
+    )
 }
 
 
@@ -53,6 +67,9 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
         if found:
             return int(found[0][0])
+    only = session.rows(_AS_NAMED[table], {"the_name": text})
+    if len(only) == 1:
+        return int(only[0][0])
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():
@@ -66,4 +83,6 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         if rows:
             names = "; ".join(f"{row.ulid} {row.name[:40]!r}" for row in rows)
             raise InvalidInputError(f"{shown!r} names several {what}s", hint=f"use the id: {names}")
-    raise NotFoundError(f"no {what} {shown!r}", hint=f"list the {what}s to see what there is")
+    raise NotFoundError(
+        f"no {what} {shown!r}", hint=Hint(HintKind.LIST_NAMES, names=f"{what}s", command=_LISTING[what])
+    )

@@ -4,12 +4,23 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    FromClause,
+    Select,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
 from weft.store.session import Dialect, Session, grouped
-from weft.store.tree_statements import climb, tail_while
+from weft.store.tree_statements import ANCESTOR_AT_DEPTH, UNBOUNDED, climb, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
 _nodes = schema.nodes
@@ -42,8 +53,20 @@ def _marked(pointer: str) -> Select[Any]:
 
 _TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
 _AMOUNT: BindParameter[Any] = bindparam("amount")
-_beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
-_FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
+_MORE: BindParameter[Any] = bindparam("more")
+
+
+def _is_beyond(row: FromClause) -> ColumnElement[bool]:
+    return and_(row.c.ruler > _AMOUNT, row.c.depth > _MORE)
+
+
+_beyond = climb(("ruler",), _is_beyond, _is_beyond)
+_FIRST_BEYOND = select(_beyond.c.key).where(_is_beyond(_beyond)).order_by(_beyond.c.depth).limit(1)
+_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), bindparam("at_position")))
+_ENDS = select(_nodes).where(
+    _nodes.c.tree == _tree,
+    or_(_nodes.c.key == ANCESTOR_AT_DEPTH.scalar_subquery(), _nodes.c.key == bindparam("the_node")),
+)
 _INSTRUCTING, _ATTACHING = _marked("near_instruction"), _marked("near_attachments")
 _sources = schema.sources
 _INSTRUCTING_VERSIONS = (
@@ -90,11 +113,28 @@ def tail_to(
     return [NodeRow._make(row) for row in session.rows(_TAIL_TO, values)]
 
 
-def first_beyond(session: Session, tree: int, position: int, amount: int) -> int | None:
-    """Where the ruler first passes an amount on the way to a position; None if it nowhere does."""
-    values = {"in_tree": tree, "at_position": position, "amount": amount}
-    rows = session.rows(_FIRST_BEYOND, values)
-    return int(rows[0][0]) if rows else None
+def head_to(session: Session, tree: int, position: int, *, amount: int, more: int = 0) -> list[NodeRow]:
+    """The beginning of the path to a position, in one query: until the ruler passes an amount.
+
+    It is `more` levels long at least, after the root. All of the path, if that nowhere does.
+    """
+    values = {
+        "in_tree": tree,
+        "at_position": position,
+        "amount": amount,
+        "more": more,
+        "limit": UNBOUNDED,
+    }
+    return [NodeRow._make(row) for row in session.rows(_HEAD_TO, values)]
+
+
+def ends_between(
+    session: Session, tree: int, position: int, *, depth: int, last: int
+) -> tuple[NodeRow, NodeRow]:
+    """Both ends of a part of the path to a position: from a depth on, to a position above it."""
+    values = {"in_tree": tree, "at_position": position, "at_depth": depth, "the_node": last}
+    rows = sorted(map(NodeRow._make, session.rows(_ENDS, values)), key=lambda row: row.depth)
+    return rows[0], rows[-1]
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:

@@ -1,6 +1,6 @@
 """Statements against one connection, the same on every database."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from operator import itemgetter
@@ -168,6 +168,7 @@ class Session:
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
+        self._known: dict[Hashable, Any] = {}
 
     @property
     def connection(self) -> Connection:
@@ -181,6 +182,12 @@ class Session:
         """The only row of a query, as `make` gives it; None where there is none."""
         row = self.execute(statement).one_or_none()
         return None if row is None else make(row)
+
+    def once(self, key: Hashable, read: Callable[[], T]) -> T:
+        """What is needed several times of one snapshot, read the first time."""
+        if key not in self._known:
+            self._known[key] = read()
+        return self._known[key]
 
     def execute_many(self, statement: Executable, rows: Sequence[Values]) -> None:
         """The same statement for each of many rows."""

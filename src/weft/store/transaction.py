@@ -5,7 +5,7 @@ keeps what hot paths need in a cache that the store clears whenever another proc
 may have changed the database.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
-from weft.store.session import CompiledStatement, Dialect, Session
+from weft.store.session import CompiledStatement, Dialect, Session, T
 from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
@@ -132,6 +132,11 @@ class Transaction(Session):
         self.flush_rows()
         return super().rows(statement, values)
 
+    def once(self, key: Hashable, read: Callable[[], T]) -> T:
+        """Read again each time: what was written since would be missed."""
+        del key
+        return read()
+
     def execute_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
         self.flush_rows()
         self.writes += bool(rows)
@@ -184,7 +189,7 @@ class Transaction(Session):
         moved, self._cursors = self._cursors, {}
         with self.dialect.together(self.driver):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
-                statement = self.dialect.insert_events() if table is schema.events else _INSERTS[table]
+                statement = self._insert(table)
                 if values := in_order.get(table):
                     prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
@@ -193,6 +198,12 @@ class Transaction(Session):
             if moved:
                 places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
                 self._send(places, list(moved.values()))
+
+    def _insert(self, table: Table) -> ClauseElement:
+        if table is schema.events:
+            return self.dialect.insert_events()
+        # A job that waits already is not queued again.
+        return self.dialect.upsert(table, (), ()) if table is schema.jobs else _INSERTS[table]
 
     def _send(
         self,

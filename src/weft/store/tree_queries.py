@@ -25,6 +25,7 @@ from weft.store.tree_statements import (
     NODE_BY_KEY,
     SELECTIONS,
     TAIL,
+    UNBOUNDED,
     nodes_by_keys,
     versions_by_positions,
 )
@@ -34,7 +35,6 @@ Selections = Mapping[int, int]
 """Position → the version an agent looks at."""
 
 _nodes = schema.nodes
-_UNBOUNDED = 2**31 - 1
 _CANDIDATES = 6
 _SEEN = _nodes.c.hidden.is_(None)
 _HERE = select(_nodes).where(_nodes.c.tree == bindparam("in_tree"), _SEEN)
@@ -59,7 +59,7 @@ def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, Nod
 
 def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
     """A position and its ancestors, root side first: one query at any depth."""
-    values = {"in_tree": tree, "at_position": position, "limit": _UNBOUNDED if limit is None else limit}
+    values = {"in_tree": tree, "at_position": position, "limit": UNBOUNDED if limit is None else limit}
     return [NodeRow._make(row) for row in session.rows(TAIL, values)]
 
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES, TreeState
+from weft.store.rows import EDGE_TYPES, Flag, TreeState
 from weft.store.session import Dialect
 from weft.tree.edge import EdgeType
 
@@ -33,6 +33,7 @@ CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 LIVE = and_(_nodes.c.pruned.is_(None), _nodes.c.hidden.is_(None))
+INCLUDED = _nodes.c.flags.bitwise_and(Flag.EXCLUDED) == 0
 
 
 NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
@@ -123,11 +124,12 @@ def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
     )
 
 
-def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
+def tail_while(
+    *further: Callable[[CTE], ColumnElement[bool]], start_at: ColumnElement[Any] | None = None
+) -> Select[Any]:
     """A position and its nearest ancestors, at most `limit` of them and as long as all agree, root side first."""
-    start = select(_nodes, literal(1).label("step")).where(
-        _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
-    )
+    end: ColumnElement[Any] = bindparam("at_position") if start_at is None else start_at
+    start = select(_nodes, literal(1).label("step")).where(_nodes.c.tree == _tree, _nodes.c.key == end)
     tail = start.cte("tail", recursive=True)
     above = (
         select(_nodes, tail.c.step + 1)
@@ -141,6 +143,8 @@ def tail_while(*further: Callable[[CTE], ColumnElement[bool]]) -> Select[Any]:
 
 
 TAIL = tail_while()
+UNBOUNDED = 2**31 - 1
+"""A limit that no path reaches."""
 
 
 def climb(

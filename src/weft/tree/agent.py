@@ -23,7 +23,7 @@ class Permission(StrEnum):
     DOC_WRITE = "doc_write"
 
 
-_REQUIRES: dict[Permission, Permission] = {
+REQUIRED_PERMISSION: dict[Permission, Permission] = {
     Permission.LOOM_WRITE: Permission.LOOM_AWARE,
     Permission.LOOM_GENERATE: Permission.LOOM_AWARE,
     Permission.DOC_WRITE: Permission.DOC_READ,
@@ -76,7 +76,7 @@ def parse_permissions(names: Iterable[str]) -> frozenset[Permission]:
                 f"{name!r} is not a permission", hint=f"permissions are {known}"
             ) from None
     for permission in sorted(permissions):
-        needed = _REQUIRES.get(permission)
+        needed = REQUIRED_PERMISSION.get(permission)
         if needed is not None and needed not in permissions:
             raise InvalidInputError(f"{permission} requires {needed}", hint=f"grant {needed} as well")
     return frozenset(permissions)

@@ -313,7 +313,7 @@ def check_content(content: Content) -> Content:
         if isinstance(block, Image | Audio) and _BLOB.match(block.ref) is None:
             raise InvalidInputError(
                 f"{kind_of(block)} ref must be the SHA-256 of a stored blob, in hex",
-                hint="store the bytes first; that gives the ref",
+                hint=Hint(HintKind.STORE_BYTES),
             )
         total += _check_json(content_to_wire(block), kind_of(block))
     if total > CONTENT_LIMIT:

@@ -55,6 +55,8 @@ class Trait(Flag):
     """An undo or a redo: it names the event that it steps over."""
     BEGINNING = auto()
     """The first event of the grove: there is nothing before it to go back to."""
+    KEEPS_PATHS = auto()
+    """The path to every node that was there before reads as it did: it adds nodes, or is about other things."""
     CHANGES_LISTING = auto()
     """Trees or documents appear in the list of resources, disappear from it or get another title."""
 
@@ -85,10 +87,10 @@ class EventKind(StrEnum):
     UNDO = "undo", Subject.HISTORY, Trait.STEP
     REDO = "redo", Subject.HISTORY, Trait.STEP
 
-    APPEND = "append", Subject.NODE, Trait.CREATES_NODES
-    GENERATE = "generate", Subject.NODE, Trait.CREATES_NODES
+    APPEND = "append", Subject.NODE, Trait.CREATES_NODES | Trait.KEEPS_PATHS
+    GENERATE = "generate", Subject.NODE, Trait.CREATES_NODES | Trait.KEEPS_PATHS
     ANNOTATE = "annotate", Subject.NODE, Trait.CREATES_NODES
-    MERGE = "merge", Subject.NODE, Trait.CREATES_NODES
+    MERGE = "merge", Subject.NODE, Trait.CREATES_NODES | Trait.KEEPS_PATHS
     EDIT = "edit", Subject.NODE, Trait.CREATES_NODES
     ERASE = "erase", Subject.NODE, Trait.CREATES_NODES
     SPLIT = "split", Subject.NODE, Trait.CREATES_NODES
@@ -96,7 +98,7 @@ class EventKind(StrEnum):
     COMMIT = "commit", Subject.NODE, Trait.CREATES_NODES
     # A switch commits the working buffer first.
     SWITCH = "switch", Subject.CURSOR, Trait.CREATES_NODES
-    TYPE = "type", Subject.BUFFER
+    TYPE = "type", Subject.BUFFER, Trait.KEEPS_PATHS
 
     EXCLUDE = "exclude", Subject.EXCLUSION
     INCLUDE = "include", Subject.EXCLUSION
@@ -109,20 +111,20 @@ class EventKind(StrEnum):
     COLLAPSE = "collapse", Subject.RANGE
     EXPAND = "expand", Subject.RANGE
     UNCOLLAPSE = "uncollapse", Subject.RANGE
-    LINK = "link", Subject.LINK
-    UNLINK = "unlink", Subject.LINK
-    TAG = "tag", Subject.TAG
-    UNTAG = "untag", Subject.TAG
-    PIN = "pin", Subject.MEMORY
-    UNPIN = "unpin", Subject.MEMORY
-    STASH = "stash", Subject.MEMORY
-    UNSTASH = "unstash", Subject.MEMORY
-    RECALL = "recall", Subject.MEMORY, Trait.EVIDENCE
-    THINK = "think", Subject.MEMORY, Trait.EVIDENCE
+    LINK = "link", Subject.LINK, Trait.KEEPS_PATHS
+    UNLINK = "unlink", Subject.LINK, Trait.KEEPS_PATHS
+    TAG = "tag", Subject.TAG, Trait.KEEPS_PATHS
+    UNTAG = "untag", Subject.TAG, Trait.KEEPS_PATHS
+    PIN = "pin", Subject.MEMORY, Trait.KEEPS_PATHS
+    UNPIN = "unpin", Subject.MEMORY, Trait.KEEPS_PATHS
+    STASH = "stash", Subject.MEMORY, Trait.KEEPS_PATHS
+    UNSTASH = "unstash", Subject.MEMORY, Trait.KEEPS_PATHS
+    RECALL = "recall", Subject.MEMORY, Trait.EVIDENCE | Trait.KEEPS_PATHS
+    THINK = "think", Subject.MEMORY, Trait.EVIDENCE | Trait.KEEPS_PATHS
 
     PLANT = "plant", Subject.TREE, Trait.CREATES_NODES | Trait.CHANGES_LISTING
-    DESCRIBE = "describe", Subject.TREE, Trait.CHANGES_LISTING
-    ASSIGN = "assign", Subject.TREE
+    DESCRIBE = "describe", Subject.TREE, Trait.CHANGES_LISTING | Trait.KEEPS_PATHS
+    ASSIGN = "assign", Subject.TREE, Trait.KEEPS_PATHS
     ARCHIVE = "archive", Subject.TREE, Trait.CHANGES_LISTING
     UNARCHIVE = "unarchive", Subject.TREE, Trait.CHANGES_LISTING
     DELETE = (
@@ -158,7 +160,7 @@ class EventKind(StrEnum):
         "deleting records cannot be undone: they are gone for good, and undo stops there",
     )
     PREFER_IN_GROVE = "prefer-in-grove", Subject.SETTINGS
-    PREFER = "prefer", Subject.SETTINGS, Trait.EVIDENCE
+    PREFER = "prefer", Subject.SETTINGS, Trait.EVIDENCE | Trait.KEEPS_PATHS
 
     USER = "user", Subject.USER, Trait.NONE, _USERS
     ARCHIVE_USER = "archive-user", Subject.USER, Trait.NONE, _USERS
@@ -167,11 +169,11 @@ class EventKind(StrEnum):
     ADD_TOKEN = "add-token", Subject.USER, Trait.NONE, _USERS
     REVOKE_TOKEN = "revoke-token", Subject.USER, Trait.NONE, _USERS
 
-    ATTEMPT = "attempt", Subject.CALL, Trait.EVIDENCE
-    ENVELOPE = "envelope", Subject.CALL, Trait.EVIDENCE
+    ATTEMPT = "attempt", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
+    ENVELOPE = "envelope", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
     TIMESTAMP = "timestamp", Subject.TIMESTAMP, Trait.EVIDENCE
     CERTIFY = "certify", Subject.TIMESTAMP, Trait.EVIDENCE
-    SUMMARISE = "summarise", Subject.SUMMARY, Trait.EVIDENCE
+    SUMMARISE = "summarise", Subject.SUMMARY, Trait.EVIDENCE | Trait.KEEPS_PATHS
     INDEX_GROUPS = "index-groups", Subject.GROUP_INDEX, Trait.EVIDENCE
     OPEN_GROUP = "open-group", Subject.GROUP_INDEX, Trait.EVIDENCE
     FORGET_GROUPS = "forget-groups", Subject.GROUP_INDEX, Trait.EVIDENCE
@@ -198,6 +200,7 @@ CREATING_KINDS = _with(Trait.CREATES_NODES)
 EVIDENCE_KINDS = _with(Trait.EVIDENCE)
 STEP_KINDS = _with(Trait.STEP)
 LISTING_KINDS = _with(Trait.CHANGES_LISTING)
+PATH_KEEPING_KINDS = _with(Trait.KEEPS_PATHS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -373,10 +373,46 @@ def test_a_summary_that_is_missing_is_made_when_it_is_needed_and_kept(tmp_path, 
         work.ok(f"read {name} summary")
         assert len(model.requests) == asked
         late = work.a.say("One thing. And another.")
-        assert "[extract] One thing." in work.tree.do(f"→ view {late.local_id}").text
         grove.summaries.switch(on=False)
         assert "[extract] One thing." in work.ok(f"view {late.local_id}")
         assert len(model.requests) == asked
+        grove.summaries.switch(on=True)
+        assert "It is about tea." in work.tree.do(f"→ view {late.local_id}").text
+        assert len(model.requests) == asked + 1
+
+
+LONG = "She made tea. Then she waited for the boat, and no boat was to be seen."
+
+
+@pytest.mark.outer
+@covers("summary.on-demand", "summary.excluded-not-sent")
+@pytest.mark.parametrize(
+    "line", ["list {a} continuations", "tree from:{a} summary", 'stash "early" summary-of:{a}-{last}']
+)
+def test_commands_that_list_make_missing_summaries_and_send_no_excluded_node(tmp_path, monkeypatch, line):
+    monkeypatch.delenv("WEFT_SUMMARIES")
+    model = Scripted(lambda _request, _choice: "It is about tea.")
+    with open_with(str(tmp_path / "grove.db"), model, background=False) as grove:
+        grove.summaries.choose_model("scripted:small")
+        work = Workplace(grove, permissions=("loom_aware",))
+        node = work.a.say(LONG)
+        last = node.say("A second thing. " + LONG)
+        secret = work.a.say("A secret thing. " + LONG)
+        for excluded in (secret, last) if "stash" not in line else (node,):
+            excluded.exclude()
+        work.ok(line.format(a=work.a.local_id, last=last.local_id))
+        made = node if "stash" not in line else last
+        assert work.tree.node(made.id).value.summary == "It is about tea."
+        sent = [request.messages[0].text for request in model.requests]
+        excluded = ("secret", "second") if "stash" not in line else (f"Message: {LONG}", f"\n{LONG}")
+        assert not any(words in text for words in excluded for text in sent)
+        count = len(sent)
+        work.ok(line.format(a=work.a.local_id, last=last.local_id).replace('"early"', '"later"'))
+        assert len(model.requests) == count
+        # Named, it is sent.
+        hidden = secret if "stash" not in line else node
+        assert "It is about tea." in work.ok(f"view {hidden.local_id}")
+        assert len(model.requests) == count + 1
 
 
 @pytest.mark.outer

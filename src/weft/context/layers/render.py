@@ -8,7 +8,7 @@ from weft.context.layers.envelope import Envelope, Layer, Segment, canonical, sh
 from weft.context.layers.items import ContextItem, LayerId
 from weft.context.layers.library import Preface
 from weft.context.layers.plan import plan_layers
-from weft.context.manifest import Facts, Gap, Manifest, Outcome
+from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import KeptLevel, account_for, settings_of
 from weft.context.render import content_of, render_levels, shortened_ids, shown_content_of
 from weft.context.request import INPUT, ContextRequest, Layout, Plan
@@ -43,8 +43,12 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
     if rest:
         spoken.append(Segment(str(history), rest, not request.unsettled, {"role": "user", "merged": True}))
     layers = _layers(plan, layout, levels, spoken, _typed(plan, layout, contents))
-    said: JsonValue = [system.text, system.memory, [message_to_wire(each) for each in messages]]
-    facts = Facts(budget=request.budget, settings=settings_of(plan), hash=sha256_of(canonical(said)))
+
+    def facts() -> Facts:
+        said: JsonValue = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        digest = sha256_of(canonical(said))
+        return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
+
     prefaces = [level.preface for level in levels.values() if level.preface is not None]
     envelope = Envelope(
         conversation_id=request.conversation_id,
@@ -70,18 +74,14 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
 
 def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
     """What was laid out, as any context is given."""
-    pieces = envelope.manifest.pieces
-    gaps = [piece for piece in pieces if isinstance(piece, Gap) and piece.outcome is Outcome.CUT]
     return AssembledContext(
         system=JOINT.join(filter(None, (envelope.system, envelope.memory_block))),
         messages=envelope.messages,
         document=None,
         manifest=envelope.manifest,
-        tokens=envelope.tokens,
         budget=envelope.budget,
         truncated=envelope.truncated,
         removed_nodes=plan.fit.removed,
-        removed_tokens=sum(piece.size for piece in gaps),
         shortened=envelope.shortened,
         masked=plan.masked,
         warnings=envelope.warnings,

@@ -32,6 +32,7 @@ def anthropic_profile(model: str) -> ModelProfile:
         tools=version >= (3, 0),
         prefill=version < (4, 6),
         sampling=version < (4, 7),
+        temperatures=(0, 1),
         cache=CacheKind.MARKS,
         prices=known.prices if known else None,
     )

@@ -83,7 +83,7 @@ def body_of(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
     if asked.stop:
         body["stop_sequences"] = list(asked.stop)
     if profile.sampling and asked.temperature is not None:
-        body["temperature"] = min(asked.temperature, 1.0)
+        body["temperature"] = asked.temperature
     if profile.sampling and asked.top_p is not None:
         body["top_p"] = asked.top_p
     body.update(asked.custom)

@@ -4,28 +4,47 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, suppress
-from dataclasses import replace
-from typing import Any, cast
+from contextlib import aclosing
+from typing import Any, NamedTuple, cast
 
 import httpx2
 from google import genai
 from google.genai import errors, types
 
 from weft.errors import ProviderError
-from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat
+from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat, current_dry_run
 from weft.providers.base import ModelInfo, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
-from weft.providers.events import Event
-from weft.providers.google.mapping import GoogleReader, config_of, contents_of, tools_of
+from weft.providers.events import Event, Warned
+from weft.providers.google.mapping import (
+    GoogleReader,
+    config_of,
+    contents_of,
+    last_split,
+    messages_to_contents,
+    tools_of,
+)
 from weft.providers.http import EndpointClient
 from weft.providers.keys import Secret
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import message_to_wire
 
 _MARGIN = 30.0
 """A cache is not used in its last seconds."""
+_CACHE_TIMEOUT = 30.0
+"""Seconds without a byte after which a request goes without a cache."""
+_NO_CACHE_THERE = frozenset({403, 404})
+_NOT_CREATED = "cachedContents/not-created"
+"""The name of a cache in a dry run: the server gives the real one."""
+
+
+class _Cache(NamedTuple):
+    """A cache at the server, with the system, the tools and the first messages."""
+
+    name: str
+    messages: int
+    digest: str
 
 
 def _refuse(request: httpx2.Request) -> httpx2.Response:
@@ -63,13 +82,40 @@ class GoogleClient(EndpointClient[genai.Client]):
     async def _events(
         self, client: genai.Client, request: Request, profile: ModelProfile
     ) -> AsyncGenerator[Event]:
+        cache: _Cache | None = None
+        if request.cache.cached_content is not None:
+            try:
+                cache = await self._cached(client, request, request.cache.cached_content)
+            except Exception as error:  # noqa: BLE001 - a cache saves money, it is not needed
+                yield self._without_cache(error)
+        shown = False
+        try:
+            async for event in self._generated(client, request, profile, cache):
+                shown = True
+                yield event
+        except errors.ClientError as error:
+            if cache is None or shown or error.code not in _NO_CACHE_THERE:
+                raise
+            # It was deleted there, or belongs to another key.
+            self._caches.pop(cache.digest, None)
+            yield self._without_cache(error)
+            async for event in self._generated(client, request, profile, None):
+                yield event
+
+    def _without_cache(self, error: Exception) -> Warned:
+        _, key = self._client()
+        failure = self._failure(error, key, _CACHE_TIMEOUT)
+        return Warned(f"{self.provider}: no cache ({failure.message}); the request is sent whole")
+
+    async def _generated(
+        self, client: genai.Client, request: Request, profile: ModelProfile, cache: "_Cache | None"
+    ) -> AsyncGenerator[Event]:
         config, contents = config_of(request, profile), contents_of(request)
-        name, kept = await self._cached(client, request)
-        if name is not None:
-            config["cached_content"] = name
+        if cache is not None:
+            config["cached_content"] = cache.name
             config.pop("system_instruction", None)
             config.pop("tools", None)
-            contents = contents_of(replace(request, messages=request.messages[kept:]))
+            contents = contents_of(request, start=cache.messages)
         read_timeout = request.parameters.timeout or READ_TIMEOUT
         config["http_options"] = {
             "timeout": int(read_timeout * 1_000),
@@ -83,36 +129,38 @@ class GoogleClient(EndpointClient[genai.Client]):
                 for event in reader.read(chunk):
                     yield event
 
-    async def _cached(self, client: genai.Client, request: Request) -> tuple[str | None, int]:
-        """The name of a cache with the request's stable part, made if there is none; and its messages.
-
-        Without one the request is sent whole: a cache saves money, it is not needed.
-        """
-        wanted = request.cache.cached_content
-        if wanted is None:
-            return None, 0
-        count = min(_number(wanted.get("messages")), len(request.messages) - 1)
+    async def _cached(self, client: genai.Client, request: Request, wanted: JsonObject) -> "_Cache | None":
+        """A cache with the request's stable part, created if there is none."""
+        asked = _number(wanted.get("messages"))
+        count = last_split(request.messages, min(asked, len(request.messages) - 1))
         digest = _digest(request, count)
+        dry_run = current_dry_run()
+        if dry_run is not None and dry_run.sent is not None:
+            name = _cache_named_in(dry_run.sent)
+            return _Cache(name, count, digest) if name else None
         name, until = self._caches.get(digest, ("", 0.0))
         if name and time.monotonic() < until:
-            return name, count
+            return _Cache(name, count, digest)
         ttl = str(wanted.get("ttl") or "300s")
-        with suppress(errors.APIError):
+        try:
             made = await client.aio.caches.create(
                 model=request.model,
                 config=types.CreateCachedContentConfig(
-                    contents=cast("Any", contents_of(replace(request, messages=request.messages[:count])))
-                    or None,
+                    contents=cast("Any", messages_to_contents(request, 0, count)) or None,
                     system_instruction=request.system_text or None,
                     tools=cast("Any", tools_of(request)) or None,
                     ttl=ttl,
+                    http_options=types.HttpOptions(timeout=int(_CACHE_TIMEOUT * 1_000)),
                 ),
             )
-            if made.name:
-                lasting = float(ttl.removesuffix("s")) - _MARGIN
-                self._caches[digest] = (made.name, time.monotonic() + lasting)
-                return made.name, count
-        return None, 0
+        except httpx2.ConnectError:
+            if dry_run is None:
+                raise
+            return _Cache(_NOT_CREATED, count, digest)
+        if not made.name:
+            return None
+        self._caches[digest] = (made.name, time.monotonic() + float(ttl.removesuffix("s")) - _MARGIN)
+        return _Cache(made.name, count, digest)
 
     async def rows(self, client: genai.Client) -> AsyncIterator[ModelInfo]:
         async for row in await client.aio.models.list(config={"page_size": 1_000}):
@@ -150,6 +198,17 @@ class GoogleClient(EndpointClient[genai.Client]):
 
 def _number(value: JsonValue) -> int:
     return value if isinstance(value, int) else 0
+
+
+def _cache_named_in(body: bytes) -> str:
+    """The cache that a body names; empty where it was sent without one."""
+    try:
+        sent = json.loads(body)
+    except ValueError:
+        return ""
+    return (
+        str(cast("Mapping[str, object]", sent).get("cachedContent") or "") if isinstance(sent, dict) else ""
+    )
 
 
 def _digest(request: Request, count: int) -> str:

@@ -70,17 +70,40 @@ def tools_of(request: Request) -> list[dict[str, Any]]:
     return [{"function_declarations": declared}]
 
 
-def contents_of(request: Request) -> list[dict[str, Any]]:
-    names = {
-        block.id: block.name
-        for message in request.messages
-        for block in message.blocks
-        if isinstance(block, ToolCall)
-    }
-    contents = [_content(request, message, names) for message in request.messages]
+def contents_of(request: Request, start: int = 0) -> list[dict[str, Any]]:
+    """The contents of the messages from `start` on, and of the beginning of the answer."""
+    contents = messages_to_contents(request, start, len(request.messages))
     if request.prefill:
         contents.append({"role": "model", "parts": [{"text": request.prefill}]})
-    return [content for content in contents if content["parts"]]
+    return contents
+
+
+def messages_to_contents(request: Request, start: int, stop: int) -> list[dict[str, Any]]:
+    """The contents of a range of messages. Calls in any message give their names to results in the range.
+
+    The results of one turn's calls are one content: Gemini requires as many responses as there were calls.
+    """
+    blocks = [block for message in request.messages for block in message.blocks]
+    names = {block.id: block.name for block in blocks if isinstance(block, ToolCall)}
+    contents: list[dict[str, Any]] = []
+    answering = False
+    for message in request.messages[start:stop]:
+        content = _content(request, message, names)
+        if answering and message.results:
+            # Responses come first: what else the messages hold follows them.
+            parts = contents[-1]["parts"] + content["parts"]
+            contents[-1]["parts"] = sorted(parts, key=lambda part: "function_response" not in part)
+        elif content["parts"]:
+            contents.append(content)
+        answering = bool(message.results)
+    return contents
+
+
+def last_split(messages: Sequence[Message], count: int) -> int:
+    """The largest number of messages up to `count` that does not part the results of one turn's calls."""
+    while 0 < count < len(messages) and messages[count - 1].results and messages[count].results:
+        count -= 1
+    return count
 
 
 def _content(request: Request, message: Message, names: Mapping[str, str]) -> dict[str, Any]:

@@ -59,6 +59,7 @@ PROFILE = ModelProfile(
     prefill=True,
     choices=CHOICES,
     seed=True,
+    temperatures=(0, 10),
     cache=CacheKind.PREFIX,
     prices=FREE,
     local=True,
@@ -162,6 +163,7 @@ async def _answers(engine: Engine, call: EngineCall) -> AsyncGenerator[tuple[int
 
 def _check(request: Request) -> None:
     asked = request.parameters
+    PROFILE.check_temperature(asked.temperature)
     if not 1 <= asked.n <= CHOICES:
         raise ProviderError(
             Trouble.INVALID_REQUEST, f"n is {asked.n:,}; one request has 1 to {CHOICES} choices"

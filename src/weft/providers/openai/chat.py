@@ -101,7 +101,7 @@ def common_fields(request: Request, profile: ModelProfile) -> dict[str, JsonValu
     if asked.n > 1:
         fields["n"] = asked.n
     if profile.sampling and asked.temperature is not None:
-        fields["temperature"] = min(asked.temperature, 2.0)
+        fields["temperature"] = asked.temperature
     if profile.sampling and asked.top_p is not None:
         fields["top_p"] = asked.top_p
     if asked.stop:

@@ -26,6 +26,7 @@ from weft.runtime.collaboration.run_events import (
     Began,
     Ending,
     Finished,
+    Notice,
     Retrying,
     RunEvent,
     ThinkingChunk,
@@ -229,7 +230,7 @@ class Collaboration:
             match event:
                 case Started():
                     self._attempts += [slot.attempt for slot in event.slots]
-                case ThinkingChunk() | Retrying():
+                case ThinkingChunk() | Retrying() | Notice():
                     self.channel.put(event)
                 case NodeCompleted():
                     reply = event.node

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from weft.commands.reply import Result
 from weft.errors import WeftError
-from weft.runtime.generation.stream import Retrying, TextChunk, ThinkingChunk
+from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk
 from weft.tree.node import Node
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Commanded",
     "Ending",
     "Finished",
+    "Notice",
     "Retrying",
     "RunEvent",
     "TextChunk",
@@ -82,4 +83,6 @@ class Finished:
     tokens: int = 0
 
 
-RunEvent: TypeAlias = Began | Turned | TextChunk | ThinkingChunk | Commanded | Answered | Retrying | Finished
+RunEvent: TypeAlias = (
+    Began | Turned | TextChunk | ThinkingChunk | Commanded | Answered | Retrying | Notice | Finished
+)

@@ -1,12 +1,12 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from weft.context.layers.cache import CacheWay, cache_profile
 from weft.context.manifest import NO_LIMIT
@@ -22,6 +22,7 @@ from weft.providers.base import ModelProfile, ProviderRegistry, installed_provid
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache, agent_value
 from weft.runtime.operations.permissions import agent_row
@@ -98,11 +99,11 @@ class RequestReader(Reader):
         self, opened: Opened, node: str | None, options: ContextOptions
     ) -> tuple[ContextRequest, PathReader]:
         """What is asked for, still without its path, and who reads that."""
-        told = _Told.about(opened)
+        facts = TreeFacts.of(opened)
         agent = self._agent(opened, options.agent)
         check_names(options.settings)
-        preferences = resolve_preferences(told.grove, told.tree, _own_layout(agent), options.settings)
-        estimator = _estimator(preferences, told, agent, options)
+        preferences = resolve_preferences(facts.grove, facts.tree, _own_layout(agent), options.settings)
+        estimator = _estimator(preferences, facts, agent, options)
         cursor = self._cursor_row(opened)
         end = cursor if node is None else self._row(opened, node)
         reader = PathReader(
@@ -112,7 +113,8 @@ class RequestReader(Reader):
             cache=self.cache,
             estimator=estimator,
             annotations=self._annotations(opened, options),
-            folds=PathFolds.on(opened.session, opened.key, end) if told.folds else PathFolds(),
+            folds=PathFolds.on(opened.session, opened.key, end) if facts.has_folds else PathFolds(),
+            has_notes=facts.has_notes and opened.is_dialogue,
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:
@@ -122,8 +124,8 @@ class RequestReader(Reader):
             outline=PathOutline(tail=()),
             budget=_budget(preferences, window, agent, options),
             window=window,
-            system=_system(told, agent, reader),
-            buffer_system_context=told.buffer_system_context,
+            system=_system(facts, agent, reader),
+            buffer_system_context=facts.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
             profile=_profile(options, agent),
@@ -168,45 +170,11 @@ def require_no_tools(options: ContextOptions, why: str) -> None:
         raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
-_trees, _groups = schema.trees, schema.groups
-_ABOUT = select(
-    _trees.c.preferences,
-    _trees.c.system_context,
-    _trees.c.buffer_mode_system_context,
-    select(schema.grove.c.preferences).scalar_subquery(),
-    select(_groups.c.name).where(_groups.c.tree == _trees.c.key, _groups.c.expanded.is_(False)).exists(),
-).where(_trees.c.key == bindparam("the_tree"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the grove and the tree say about contexts."""
-
-    grove: Mapping[str, Any]
-    tree: Mapping[str, Any]
-    system_context: str
-    buffer_system_context: bool
-    folds: bool
-    """Whether anything in the tree is folded."""
-
-    @classmethod
-    def about(cls, opened: Opened) -> "_Told":
-        (row,) = opened.session.rows(_ABOUT, {"the_tree": opened.key})
-        preferences, system_context, buffer_system_context, app, folds = row
-        return cls(
-            json.loads(app),
-            json.loads(preferences),
-            system_context,
-            bool(buffer_system_context),
-            bool(folds),
-        )
-
-
-def _system(told: _Told, agent: Agent | None, reader: PathReader) -> SystemParts:
-    if not reader.dialogue and not told.buffer_system_context:
+def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:
+    if not reader.dialogue and not facts.buffer_system_context:
         return SystemParts()
     prompt = "" if agent is None else agent.configuration.system_prompt or ""
-    return SystemParts(agent=prompt, tree=told.system_context, instructions=reader.instructions())
+    return SystemParts(agent=prompt, tree=facts.system_context, instructions=reader.instructions())
 
 
 def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
@@ -240,12 +208,12 @@ def _budget(
 
 
 def _estimator(
-    preferences: Preferences, told: _Told, agent: Agent | None, options: ContextOptions
+    preferences: Preferences, facts: TreeFacts, agent: Agent | None, options: ContextOptions
 ) -> Estimator:
     wanted = preferences.estimator if options.estimator is None else options.estimator
     if not isinstance(wanted, str):
         return estimator_of(wanted)
-    return estimator_for(told.grove, wanted, None if agent is None else agent.model_ref)
+    return estimator_for(facts.grove, wanted, None if agent is None else agent.model_ref)
 
 
 def _names(opened: Opened) -> dict[str, str]:

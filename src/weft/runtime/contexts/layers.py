@@ -36,7 +36,8 @@ from weft.runtime.contexts.prepared_request import (
     prepare,
     with_legacy,
 )
-from weft.runtime.contexts.system_blocks import calls_for_layers, preferences_of, standing_of
+from weft.runtime.contexts.system_blocks import calls_for_layers, standing_of
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
@@ -70,17 +71,13 @@ class Assembler(RequestReader):
     def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
         """All that has to be read for a request from a node."""
         request, reader = self.request(opened, node, options)
-        grove, tree = preferences_of(opened)
-        settings = resolve_layer_settings(
-            cast("dict[str, JsonValue]", grove),
-            cast("dict[str, JsonValue]", tree),
-            options.settings,
-        )
+        facts = TreeFacts.of(opened)
+        settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
-        legacy = legacy_texts(opened.session, opened.key)
+        legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),

@@ -42,6 +42,8 @@ class Drawing(NamedTuple):
 
     rows: list[TreeRow]
     depth: int
+    nodes: list[str]
+    """Ids of those that have no summary."""
 
 
 def words_of(content: Content) -> str:
@@ -138,7 +140,8 @@ class LoomView(Reader):
                     )
                 )
                 pending.extend((kid, indent + 1) for kid in reversed(below.get(position, ())))
-            return Drawing(drawing, depth)
+            missing = [row.ulid for row in shown.values() if texts[row.key][1] is None]
+            return Drawing(drawing, depth, missing)
 
     def _levels(
         self, opened: Opened, top: int, depth: int

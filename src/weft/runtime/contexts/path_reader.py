@@ -31,9 +31,16 @@ from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
-from weft.store.path_queries import first_beyond, instructing, instructing_versions, notes_on, tail_to
+from weft.store.path_queries import (
+    ends_between,
+    head_to,
+    instructing,
+    instructing_versions,
+    notes_on,
+    tail_to,
+)
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.store.tree_queries import Selections, ancestor_at_depth, node_row, node_rows, resolve, walk_up
+from weft.store.tree_queries import Selections, ancestor_at_depth, node_rows, resolve, walk_up
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
@@ -45,6 +52,7 @@ _SYSTEM = ROLES.index(Role.SYSTEM)
 _ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role in ROLES)
 _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 """What nearly all rows are: in, with nothing to look up."""
+_EXCLUDED, _BLANK = int(Flag.EXCLUDED), int(Flag.BLANK)
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
 _FOR_A_USER = 4_096
@@ -66,6 +74,8 @@ class PathReader:
     estimator: Estimator
     annotations: Annotations = False
     folds: PathFolds = field(default_factory=PathFolds)
+    has_notes: bool = True
+    """False where the tree has no annotations."""
     seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
     """What was read, by id: contents are asked for by rows."""
 
@@ -86,16 +96,17 @@ class PathReader:
         if start.parent is None:
             return PathOutline(tail=_plain(tail), start=0)
         head = self._head(*request.head_reach(), request.masks)
-        last = head[-1].row.depth if head else -1
-        if last >= start.depth - 1:
-            levels = [*head, *(level for level in tail if level.row.depth > last)]
+        last = head[-1].row
+        if last.depth >= start.depth - 1:
+            levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
             return PathOutline(tail=_plain(levels), start=0)
         between, below = self._between(last, start)
         return PathOutline(head=_plain(head, below), tail=_plain(tail), between=between)
 
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
-        rows = instructing(self.tree.session, self.tree.key, self.end.position)
+        marked = self.end.near_instruction is not None
+        rows = instructing(self.tree.session, self.tree.key, self.end.position) if marked else []
         if not self.dialogue:
             rows = self._resolved([*rows, *self._instructed_by_versions({row.key for row in rows})])
             rows.sort(key=lambda row: row.depth)
@@ -198,36 +209,39 @@ class PathReader:
         # Of what is read the last group is not known whole: a little more, or it would take another query.
         amount = reach if on_ruler else reach + reach // 8
         while True:
-            beyond = first_beyond(session, tree, self.end.position, min(amount, NO_LIMIT))
-            rows = walk_up(session, tree, self.end.position if beyond is None else beyond)
+            # Most paths begin with an empty node, and of the last one read the group is not known.
+            rows = head_to(session, tree, self.end.position, amount=min(amount, NO_LIMIT), more=1)
             levels = self._levels(rows)
             sent = self._sendable(_plain(levels))
             if masks is not None:
                 sent = with_masks(sent, masks, self.estimator)
             live = sum(map(_least_sent, _live(sent)))
-            if beyond is None or (live and (on_ruler or live > reach)):
+            if rows[-1].position == self.end.position or (live and (on_ruler or live > reach)):
                 return levels
-            amount = max(1, 2 * amount)
+            amount = max(2 * amount, rows[-1].ruler)
 
     def _sendable(self, rows: Sequence[Candidate]) -> Sequence[Candidate]:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _between(self, last: int, start: NodeRow) -> tuple[SkippedRange, str]:
-        """What lies between the level `last` and the tail: a count, two ids, two marks on the ruler.
+    def _between(self, last: NodeRow, start: NodeRow) -> tuple[SkippedRange, str]:
+        """What lies between the head's last node and the tail: a count, two ids, two marks on the ruler.
 
         With it the id of the first node there.
         """
-        session, tree = self.tree.session, self.tree.key
-        below = ancestor_at_depth(session, tree, self.end.position, last + 1)
-        ends = node_rows(session, tree, [below, start.parent or below])
-        first, final = self._resolved([ends[below], ends[start.parent or below]])
-        before = 0 if first.parent is None else node_row(session, tree, first.parent).ruler
+        ends = ends_between(
+            self.tree.session,
+            self.tree.key,
+            self.end.position,
+            depth=last.depth + 1,
+            last=start.parent or last.position,
+        )
+        first, final = self._resolved(list(ends))
         stretch = SkippedRange(
-            levels=start.depth - last - 1,
+            levels=start.depth - last.depth - 1,
             first=first.local_id,
             last=final.local_id,
-            start=before,
+            start=last.ruler,
             end=final.ruler,
         )
         return stretch, first.ulid
@@ -249,23 +263,26 @@ class PathReader:
         )
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
-        notes = notes_on(session, tree, [row.position for row in seen]) if self.dialogue else {}
+        notes = notes_on(session, tree, [row.position for row in seen]) if self.has_notes else {}
         others |= {note.key: note for listed in notes.values() for note in listed}
         sizes = self._sizes([*seen, *others.values()])
-        self.seen.update((row.ulid, row) for row in seen)
+        self.seen |= {row.ulid: row for row in seen}
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
-        levels = [
-            _Level(
-                row,
-                Candidate(
-                    row.ulid,
-                    row.local_id,
-                    _ROLE_NAMES[row.role],
-                    sizes[row.key].tokens,
-                    row.ruler,
-                    kind=KINDS[row.kind],
-                    author=authors[row.author],
-                    left_out=self._reason(row) or self._of_no_use(row),
+        levels: list[_Level] = []
+        for row in seen:
+            size = sizes[row.key]
+            candidate = Candidate(
+                row.ulid,
+                row.local_id,
+                _ROLE_NAMES[row.role],
+                size.tokens,
+                row.ruler,
+                KINDS[row.kind],
+                authors[row.author],
+                self._reason(row) or self._of_no_use(row),
+            )
+            if row.key in extras or row.position in notes or size[1:] != _WORDS_ALONE:
+                candidate = candidate._replace(
                     sources=tuple(
                         self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
                     ),
@@ -273,14 +290,12 @@ class PathReader:
                         self._extra(note, SourceRole.CONTEXT, sizes[note.key])
                         for note in notes.get(row.position, ())
                     ),
-                    least=sizes[row.key].least,
-                    asks=sizes[row.key].asks,
-                    answers=sizes[row.key].answers,
-                    tools=sizes[row.key].tools,
-                ),
-            )
-            for row in seen
-        ]
+                    least=size.least,
+                    asks=size.asks,
+                    answers=size.answers,
+                    tools=size.tools,
+                )
+            levels.append(_Level(row, candidate))
         return [self._folded(level) for level in levels] if self.folds.ranges else levels
 
     def _folded(self, level: "_Level") -> "_Level":
@@ -305,12 +320,12 @@ class PathReader:
 
     def _of_no_use(self, row: NodeRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
-        if self.dialogue:
+        if self.tree.mode is Mode.DIALOGUE:
             return Reason.IN_SYSTEM if row.role == _SYSTEM else None
         return Reason.NO_WORDS if KINDS[row.kind] not in SPOKEN else None
 
     def _reason(self, row: NodeRow) -> Reason | None:
-        if (row.flags & Flag.EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
+        if (row.flags & _EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
             return None
         return reason_to_leave_out(
             metadata_of(row),
@@ -326,13 +341,13 @@ class PathReader:
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if (dialogue and row.flags & Flag.BLANK) or not (dialogue or kind in SPOKEN):
+            if (dialogue and row.flags & _BLANK) or not (dialogue or kind in SPOKEN):
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
             else:
-                tokens = max(1, of_counts(row.narrow, row.wide)) if row.narrow or row.wide else 0
-                found[row.key] = _Size(tokens + (MEDIA_TOKENS if kind in _MEDIA else 0))
+                tokens = (of_counts(row.narrow, row.wide) or 1) if row.narrow or row.wide else 0
+                found[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
             found |= {key: self._size(content) for key, content in contents.items()}
@@ -369,8 +384,10 @@ class _Size(NamedTuple):
     tools: ToolTraffic | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+_WORDS_ALONE = _Size(0)[1:]
+
+
+class _Level(NamedTuple):
     row: NodeRow
     candidate: Candidate
 
@@ -378,9 +395,9 @@ class _Level:
 def _plain(levels: Sequence[_Level], below: str = "") -> list[Candidate]:
     """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
     found = [level.candidate for level in levels]
-    after = [*(row.id for row in found[1:]), below]
-    for index, (row, next_id) in enumerate(zip(found, after, strict=True) if found else ()):
-        if row.notes and any(note.id == next_id for note in row.notes):
+    for index, row in enumerate(found):
+        if row.notes:
+            next_id = found[index + 1].id if index + 1 < len(found) else below
             found[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
     return found
 

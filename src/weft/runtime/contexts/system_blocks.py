@@ -1,12 +1,11 @@
 """What stands in L1 besides the system context: the user's memory, and the blocks of the tree's project."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import orjson
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.items import ContextItem, document, url
@@ -16,6 +15,7 @@ from weft.context.tokens import JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.documents import CreateDocument, WriteInDocument, load_document
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
@@ -35,16 +35,6 @@ from weft.tree.reference import Project, ProjectItem, ProjectItemKind
 
 USER_MEMORY = "userMemory"
 """The setting, in preferences and among a person's own."""
-
-
-_trees, _envelopes = schema.trees, schema.envelopes
-_LEGACY = select(_envelopes.c.node).where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
-_STANDING = select(
-    select(schema.grove.c.preferences).scalar_subquery(),
-    _trees.c.preferences,
-    _trees.c.project.is_not(None),
-    _LEGACY.exists(),
-).where(_trees.c.key == bindparam("the_tree"))
 
 
 @dataclass(slots=True)
@@ -165,11 +155,11 @@ def calls_for_layers(
     Items on its path, a project, a memory, a strip, or messages that were saved elsewhere as
     they had been sent. Without any of these the request is the same either way.
     """
-    there = opened.session.rows(_STANDING, {"the_tree": opened.key})[0]
-    if there[2] or there[3] or (end.near_attachments is not None and _has_items(opened, end)):
+    facts = TreeFacts.of(opened)
+    has_more = facts.has_project or facts.has_legacy
+    if has_more or (end.near_attachments is not None and _has_items(opened, end)):
         return True
-    levels = (json.loads(there[0]), json.loads(there[1]), call or {})
-    settings = resolve_layer_settings(*levels)
+    settings = resolve_layer_settings(facts.grove, facts.tree, call or {})
     if settings.strip_turns is not None:
         return True
     return memory_name(opened.session, actor, settings) is not None
@@ -181,17 +171,6 @@ def _has_items(opened: Opened, end: NodeRow) -> bool:
         opened.session, opened.key, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
     )
     return any(held.values())
-
-
-def preferences_of(opened: Opened) -> tuple[dict[str, object], dict[str, object]]:
-    """The grove's and the tree's, as they are kept."""
-    trees, grove = schema.trees, schema.grove
-    row = opened.session.execute(
-        select(trees.c.preferences, select(grove.c.preferences).scalar_subquery().label("app")).where(
-            trees.c.key == opened.key
-        )
-    ).one()
-    return json.loads(row.app), json.loads(row.preferences)
 
 
 _TITLE = "Memory"

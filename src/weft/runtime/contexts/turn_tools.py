@@ -13,7 +13,7 @@ from weft.knowledge.tools.base import AnyTool, GroveHit, ToolContext, ToolRegist
 from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
-from weft.runtime.search.filters import Search
+from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
@@ -114,7 +114,7 @@ class _Search:
         kinds = [_KINDS[place] for place in sorted(places)]
         after, before = (None, None) if period is None else period
         query = " or ".join(f'"{shared_beginning(word)}"*' for word in words)
-        wanted = Search(query=query, kinds=kinds, after=after, before=before, limit=_MOST_HITS)
+        wanted = SearchOptions(query=query, kinds=kinds, after=after, before=before, limit=_MOST_HITS)
         hits = search(self.caller.store, self.caller.actor, wanted)
         return [self._found(hit) for hit in hits if not self._on_the_way(hit)]
 

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from sqlalchemy import select
 
+from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
 from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
 from weft.store import schema
@@ -94,6 +95,14 @@ class EventFilter:
     def includes_deletions(self) -> bool:
         """True if the reader asked for some trees: their deletion is an event of the grove."""
         return self.allowed is None and self.chosen is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOptions(Options):
+    """Which events are read."""
+
+    after: str | None = option(None, "Start after this cursor, or `now`; default: with the first event.")
+    trees: Sequence[str] | None = option(None, "Only of these trees.", wire="tree")
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,10 @@ class Provenance:
     usage: Usage | None = None
     response_sha256: str | None = None
     request_sha256: str | None = None
+    replaced_keys: tuple[int, ...] = ()
+    """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
+    call_note: str | None = None
+    """How its call ended, where that is worth a word: empty, interrupted, stopped."""
 
     @property
     def certified_at(self) -> datetime | None:
@@ -124,11 +128,9 @@ class ProvenanceHandle:
         return self._evidence.raw_response(self.value.tree_id, self.value.node_id)
 
     @property
-    def replaced_keys(self) -> list[int]:
+    def replaced_keys(self) -> tuple[int, ...]:
         """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
-        from weft.providers.redaction import marks_in  # noqa: PLC0415 - providers are imported when used
-
-        return marks_in(self.raw_response or b"")
+        return self.value.replaced_keys
 
     @property
     def request(self) -> bytes | None:
@@ -204,7 +206,7 @@ class Evidence:
         facts = facts_of(Findings(), row, mine, around, content)
         if facts is None:
             raise StorageError(f"[{row.local_id}] is damaged", hint=Hint(HintKind.VERIFY))
-        attempt = _attempt(session, tree, row)
+        attempt, response = _attempt(session, tree, row), _response(session, tree, row.key)
         return Provenance(
             node_id=row.ulid,
             local_id=row.local_id,
@@ -221,7 +223,9 @@ class Evidence:
             ),
             timestamps=tuple(stamps_of(session, tree, row.ulid)),
             request_sha256=None if attempt is None or attempt.request is None else attempt.request.hex(),
-            **_response_fields(_response(session, tree, row.key)),
+            replaced_keys=() if response is None else _replaced_keys(session, tree, response.sha256),
+            call_note=None if attempt is None else attempt.error,
+            **_response_fields(response),
         )
 
     def raw_response(self, tree: str, node: str) -> bytes | None:
@@ -316,7 +320,9 @@ def _lines(
         some = keys[start : start + _SOME]
         rows = list(readable_nodes(session, Findings(), tree, some).values())
         if len(rows) < len(some):
-            raise NotFoundError("a node that others were written from is not there", hint="verify the tree")
+            raise NotFoundError(
+                "a node that others were written from is not there", hint=Hint(HintKind.VERIFY)
+            )
         lookup.learn(rows)
         mine = attached_rows(session, Findings(), tree, [row.key for row in rows])
         for row in sorted(rows, key=lambda row: row.key):
@@ -380,6 +386,16 @@ def _attempt(session: Session, tree: int, row: NodeRow) -> Any:
     same = (attempts.c.tree == choices.c.tree) & (attempts.c.response == choices.c.response)
     chosen = select(attempts).select_from(choices).join(attempts, same).order_by(attempts.c.key).limit(1)
     return session.execute(chosen.where(choices.c.tree == tree, choices.c.node == row.key)).first()
+
+
+def _replaced_keys(session: Session, tree: int, digest: bytes) -> tuple[int, ...]:
+    from weft.providers.redaction import marks_in  # noqa: PLC0415 - providers are imported when used
+
+    try:
+        return tuple(marks_in(load_body(session, tree, digest)))
+    except (NotFoundError, StorageError):
+        # The report has it among its findings.
+        return ()
 
 
 def _response_fields(row: Any) -> Mapping[str, Any]:

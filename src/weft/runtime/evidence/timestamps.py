@@ -121,6 +121,7 @@ class RequestTimestamp(Editing, verb="timestamp"):
             transaction.add(_stamps, stamp)
             scope.add_fingerprint(timestamp_fingerprint(stamp))
             made.append(stamp["ulid"])
+        drop_waiting(transaction, TIMESTAMP_JOB)
         enqueue(transaction, TIMESTAMP_JOB, now=scope.now)
         scope.record(tree, self.verb, {"timestamps": made, "target": target}, {})
         return made

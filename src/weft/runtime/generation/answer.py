@@ -44,13 +44,17 @@ from weft.tree.content import (
     Thinking,
     content_from_wire,
     content_to_wire,
+    makes_calls,
     plain_text,
+    spoken_text,
 )
 from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
 
 STOPPED = "stopped"
+EMPTY = "empty: the model returned no text"
+"""The mark of an attempt that is complete and has an empty node."""
 _UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
 """Characters that no text in a database can hold."""
 _CUT = ProviderError(
@@ -188,6 +192,16 @@ class CallProgress:
             return []
         texts = [clean_text(choice.text) for choice in self.answer.choices.values()]
         return [each.text for text in texts for each in scan(text).thoughts if each.text]
+
+    def empty_slots(self, continuations: Sequence[Continuation]) -> tuple[int, ...]:
+        """Slots whose answer is complete and has neither text nor a tool call."""
+        return tuple(
+            self.call.slots[each.choice]
+            for each in continuations
+            if each.status is Status.COMPLETE
+            and not spoken_text(each.content)
+            and not makes_calls(each.content)
+        )
 
     def outcome(self, said: Sequence[Continuation]) -> AttemptOutcome:
         complete = said and all(each.status is Status.COMPLETE for each in said) and self.error is None

@@ -343,6 +343,7 @@ def _calls(requests: list[_AgentRequest]) -> Iterator[PlannedCall]:
                 manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 envelope=each.assembled.keep,
+                unsummarised=each.assembled.unsummarised,
             )
             slot += n
 
@@ -355,6 +356,7 @@ def _shares(n: int, most: int) -> Iterator[int]:
 
 def _within(parameters: Parameters, profile: ModelProfile) -> Parameters:
     """What the model offers: probabilities are left out where there are none, and a seed has no use."""
+    profile.check_temperature(parameters.temperature)
     most, limit = parameters.max_tokens, profile.output_limit
     if most is not None and limit is not None and most > limit:
         raise InvalidInputError(f"max_tokens is {most:,}; the model gives at most {limit:,}")

@@ -12,7 +12,7 @@ from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.coordination.idempotency import KeyedResult, KeyedState, error_from_wire
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
-from weft.runtime.generation.stream import Failed, NodeCompleted
+from weft.runtime.generation.stream import Failed, NodeCompleted, Notice
 from weft.runtime.operations.executor import Caller, Executor
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row
@@ -116,7 +116,11 @@ def _continuations(choices: Mapping[int, Choice], agent: Agent) -> list[Continua
 
 
 def replay_call(
-    caller: Caller, tree: str, key: str, outcome: KeyedResult, put: Callable[[NodeCompleted | Failed], None]
+    caller: Caller,
+    tree: str,
+    key: str,
+    outcome: KeyedResult,
+    put: Callable[[NodeCompleted | Notice | Failed], None],
 ) -> None:
     """Deliver the result of the first call with this key in a tree; of one whose process died, what was saved."""
     read = Reader.of(caller)
@@ -136,6 +140,8 @@ def replay_call(
         put(NodeCompleted(slot, read.node(result["tree"], node)))
     for failed in result["failures"]:
         put(Failed(tuple(failed["slots"]), error_from_wire(failed["error"])))
+    for notice in result.get("notices", ()):
+        put(Notice(tuple(notice["slots"]), notice["message"]))
 
 
 def _nodes_of(caller: Caller, tree: str, key: str, since: int) -> list[tuple[str, str]]:

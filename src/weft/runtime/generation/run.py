@@ -17,13 +17,13 @@ from weft.errors import (
 )
 from weft.log import Log
 from weft.providers.adapter import stream_retrying
-from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled
+from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled, Warned
 from weft.redaction import redact
 from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
-from weft.runtime.generation.answer import CallProgress, TurnObserver, UnsavedOutput
+from weft.runtime.generation.answer import EMPTY, CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import GenerationPlan, plan_generation
@@ -36,6 +36,7 @@ from weft.runtime.generation.stream import (
     Failed,
     GenerationEvent,
     NodeCompleted,
+    Notice,
     Retrying,
     Started,
     TextChunk,
@@ -97,6 +98,7 @@ class GenerationRun:
         """By slot."""
         self._errors: list[WeftError] = []
         self._failed: list[Failed] = []
+        self._notices: list[Notice] = []
         self._future: Future[None] | None = None
 
     def start(self) -> None:
@@ -173,6 +175,7 @@ class GenerationRun:
             "failures": [
                 {"slots": list(failed.slots), "error": error_to_wire(failed.error)} for failed in self._failed
             ],
+            "notices": [{"slots": list(each.slots), "message": each.message} for each in self._notices],
         }
 
     async def _call(self, plan: GenerationPlan, call: PlannedCall) -> None:
@@ -214,6 +217,11 @@ class GenerationRun:
             complete = {slot for slot, node in nodes.items() if node.status is Status.COMPLETE}
             self._fail(tuple(slot for slot in call.slots if slot not in complete), progress.error)
 
+    def _notify(self, slots: tuple[int, ...], message: str) -> None:
+        notice = Notice(slots, message)
+        self._notices.append(notice)
+        self.channel.put(notice)
+
     def _fail(self, slots: tuple[int, ...], error: WeftError) -> None:
         self._errors.append(error)
         if slots:
@@ -250,6 +258,8 @@ class GenerationRun:
                 self.channel.put(ToolCallChunk(call.slots[event.choice], event.call))
             case Retried():
                 self.channel.put(Retrying(call.slots, event.error, event.wait))
+            case Warned():
+                self._notify(call.slots, event.message)
             case _:
                 pass
 
@@ -270,8 +280,10 @@ class GenerationRun:
     def _finish(self, plan: GenerationPlan, progress: CallProgress, *, last: bool) -> dict[int, Node]:
         """Write the end of a call; returns its nodes by slot."""
         continuations, observer = progress.continuations(), self._observer
+        empty: tuple[int, ...] = ()
         if observer is None:
             outcome, cursor = progress.outcome(continuations), plan.cursor
+            empty = progress.empty_slots(continuations)
         else:
             continuations = observer.reply(progress, continuations)
             outcome, cursor = progress.outcome_of_turn(), observer.cursor
@@ -289,7 +301,7 @@ class GenerationRun:
             segments=progress.segments,
             response=progress.response(),
             manifest=call.manifest,
-            error=progress.why,
+            error=progress.why or (EMPTY if empty else None),
             earlier=progress.earlier(),
             lease=(started.lease.run, started.lease.token),
             generation=started.generation,
@@ -311,6 +323,8 @@ class GenerationRun:
             self._keep_thoughts(plan.tree_id, progress)
         if moves:
             self._moved_to = min(slots), nodes[0].id
+        if empty:
+            self._notify(empty, EMPTY)
         return dict(zip(slots, nodes, strict=True))
 
     def _end_without_nodes(self, operation: FinishCall, error: Exception) -> None:

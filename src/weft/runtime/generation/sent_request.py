@@ -119,7 +119,7 @@ def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
         request = _assemble(caller, sent, asked, assembly)
         if neutral_hash(request) != asked["request"]:
             return Rebuilt.DIFFERS, "what it was made of has changed since"
-        body = _composed(registry_of(caller.executor), asked, request)
+        body = _composed(registry_of(caller.executor), sent, request)
     except UnavailableError as error:
         return Rebuilt.UNKNOWN, error.message
     except WeftError as error:
@@ -129,13 +129,14 @@ def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
     return Rebuilt.DIFFERS, "its words are the same, but the provider is asked them in another form now"
 
 
-def _composed(registry: ProviderRegistry, asked: Mapping[str, Any], request: Request) -> bytes:
+def _composed(registry: ProviderRegistry, sent: SentRequest, request: Request) -> bytes:
     """The body as the provider's own SDK would send it; nothing is sent."""
+    asked = cast("Mapping[str, Any]", sent.generation)
     if "parameters" not in asked:
         raise UnavailableError("its words are the same; how it was to be answered was not noted")
     provider, _ = registry.model(asked["model"])
     again = replace(request, parameters=parameters_from_wire(asked["parameters"]))
-    return model_loop().submit(dry_run(provider, again)).result().body
+    return model_loop().submit(dry_run(provider, again, sent=sent.body)).result()[-1].body
 
 
 def _assemble(

@@ -24,7 +24,7 @@ from weft.runtime.generation.sent_request import (
 )
 from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, period_from
 from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPlace, model_agent, registry_of
-from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted
+from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted, Notice
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.store.model_calls import Spent, spent_by
@@ -47,10 +47,14 @@ N = TypeVar("N", bound=CompletedNode)
 class Generated(list[N]):
     """The nodes that came, in the order of what was asked for; and what did not come, and why."""
 
-    def __init__(self, nodes: list[N], failures: tuple[WeftError, ...]) -> None:
+    def __init__(
+        self, nodes: list[N], failures: tuple[WeftError, ...], notices: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(nodes)
         self.failures = failures
         """One for each call that ended with an error; what had come of it is among the nodes, as interrupted."""
+        self.notices = notices
+        """What is no error: an answer without text, an optional cache that failed."""
 
 
 class Stream(EventStream[GenerationEvent, Generated[N]]):
@@ -65,6 +69,7 @@ class Stream(EventStream[GenerationEvent, Generated[N]]):
         self._wrap = wrap
         self._nodes: dict[int, N] = {}
         self._failures: list[WeftError] = []
+        self._notices: list[str] = []
 
     @property
     def nodes(self) -> list[N]:
@@ -75,18 +80,25 @@ class Stream(EventStream[GenerationEvent, Generated[N]]):
     def failures(self) -> tuple[WeftError, ...]:
         return tuple(self._failures)
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is no error: an answer without text, an optional cache that failed."""
+        return tuple(self._notices)
+
     def _result(self) -> Generated[N]:
         nodes = self.nodes
         whole = any(node.status is Status.COMPLETE for node in nodes)
         if self._failures and not whole:
             raise _with_nodes(self._failures[0], nodes)
-        return Generated(nodes, self.failures)
+        return Generated(nodes, self.failures, self.notices)
 
     def _take(self, event: GenerationEvent) -> None:
         if isinstance(event, NodeCompleted):
             self._nodes[event.slot] = self._wrap(event.node)
         elif isinstance(event, Failed):
             self._failures.append(event.error)
+        elif isinstance(event, Notice):
+            self._notices.append(event.message)
 
 
 def _with_nodes(error: WeftError, nodes: Sequence[CompletedNode]) -> WeftError:

@@ -78,6 +78,14 @@ class Retrying:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Something about these that is no error: an optional cache that failed, an answer without text."""
+
+    slots: tuple[int, ...]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeCompleted:
     """A continuation is a node now, and durable: complete, or interrupted as far as it came."""
 
@@ -94,7 +102,7 @@ class Failed:
 
 
 GenerationEvent: TypeAlias = (
-    Started | TextChunk | ThinkingChunk | ToolCallChunk | Retrying | NodeCompleted | Failed
+    Started | TextChunk | ThinkingChunk | ToolCallChunk | Retrying | Notice | NodeCompleted | Failed
 )
 
 

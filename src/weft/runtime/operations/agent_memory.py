@@ -1,5 +1,6 @@
 """What an agent keeps in mind in a tree: pins, stashes, what it recalls and thinks. Events hold no words of it."""
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import memory_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -20,10 +21,13 @@ class _Remembering(Editing, permission=Permission.LOOM_AWARE, access=MemberRole.
     """One's own memory: who may look may keep in mind what it saw."""
 
 
+_STASH = Hint(HintKind.COMMAND, line='stash "label" "text"', use="")
+
+
 def check_label(label: str) -> str:
     cleaned = check_text(label, what="label", limit=_LABEL_LIMIT).strip()
     if not cleaned:
-        raise InvalidInputError("a stash needs a label", hint='→ stash "label" "text"')
+        raise InvalidInputError("a stash needs a label", hint=_STASH)
     return cleaned
 
 
@@ -43,7 +47,7 @@ class KeepPin(_Remembering, verb="pin"):
                 return
             mark(scope, before, scope.now)
         else:
-            _require_room(scope, tree, MemoryKind.PIN, "pins", "→ drop pin:… lets one go")
+            _require_room(scope, tree, MemoryKind.PIN, "pins", "pin:…")
         ordinal = _add(scope, tree, MemoryKind.PIN, self.label, self.body)
         scope.record(
             tree,
@@ -65,7 +69,10 @@ class Unpin(_Remembering, verb="unpin"):
         tree = scope.open_tree(self.tree, archived=True)
         row = _one(scope, tree, MemoryKind.PIN, self.label)
         if row is None:
-            raise NotFoundError(f"{self.shown} is not pinned", hint="→ memory shows your pins")
+            raise NotFoundError(
+                f"{self.shown} is not pinned",
+                hint=Hint(HintKind.COMMAND, line="memory", use=" shows your pins"),
+            )
         _let_go(scope, tree, self.verb, row)
 
 
@@ -82,11 +89,14 @@ class KeepStash(_Remembering, verb="stash"):
         tree = scope.open_tree(self.tree, archived=True)
         label, text = check_label(self.label), check_text(self.text)
         if not text.strip():
-            raise InvalidInputError("stash what?", hint='→ stash "label" "text"')
+            raise InvalidInputError("stash what?", hint=_STASH)
         if _one(scope, tree, MemoryKind.STASH, label) is not None:
             # Another text under the same label would lose the first.
-            raise ConflictError(f'there is a stash "{label}" already', hint=f'→ drop stash:"{label}" first')
-        _require_room(scope, tree, MemoryKind.STASH, "stashes", '→ drop stash:"…" lets one go')
+            raise ConflictError(
+                f'there is a stash "{label}" already',
+                hint=Hint(HintKind.COMMAND, line=f'drop stash:"{label}"', use=" first"),
+            )
+        _require_room(scope, tree, MemoryKind.STASH, "stashes", 'stash:"…"')
         ordinal = _add(scope, tree, MemoryKind.STASH, label, {"text": text, "source": self.source})
         scope.record(tree, self.verb, {"memory": ordinal}, {"remove": ordinal, "restore": None})
 
@@ -168,6 +178,7 @@ def _let_go(scope: Scope, tree: TreeState, verb: str, row: MemoryRow) -> None:
     scope.record(tree, verb, {"memory": row.ordinal}, {"remove": None, "restore": row.ordinal})
 
 
-def _require_room(scope: Scope, tree: TreeState, kind: MemoryKind, what: str, hint: str) -> None:
+def _require_room(scope: Scope, tree: TreeState, kind: MemoryKind, what: str, pattern: str) -> None:
     if len(live_memory(scope.transaction, tree.key, scope.actor.agent, [kind])) >= _MOST:
+        hint = Hint(HintKind.COMMAND, line=f"drop {pattern}", use=" lets one go")
         raise LimitExceededError(f"max {what} in one tree is {_MOST:,}", hint=hint)

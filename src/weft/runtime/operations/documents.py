@@ -188,7 +188,7 @@ class DeleteDocument(Destroying, verb="delete a document", permission=Permission
         if self.confirm != document.id:
             raise InvalidInputError(
                 "deleting a document cannot be undone: confirm it with the document's id",
-                hint=f"confirm with {document.id}",
+                hint=Hint(HintKind.CONFIRM, value=repr(document.id)),
             )
         announce_deletion(scope)
         key = find_document(transaction, document.id)

@@ -4,11 +4,13 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.fingerprints import items_fingerprint
 from weft.runtime.operations.attempts import Answer, check_response, keep_response
+from weft.runtime.operations.due_summaries import queue_new
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
@@ -141,6 +143,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
     _add_attachments(scope, row, draft.attachments)
+    queue_new(transaction, tree, row, now=scope.now)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(
@@ -197,7 +200,7 @@ def check_media(scope: Scope, refs: Sequence[str]) -> None:
         scope.transaction.grove_state()
     for ref in refs:
         if ref not in scope.blobs:
-            raise NotFoundError(f"no blob {ref[:12]}…", hint="store the bytes first; that gives the ref")
+            raise NotFoundError(f"no blob {ref[:12]}…", hint=Hint(HintKind.STORE_BYTES))
 
 
 def _check_sources(transaction: Transaction, tree: TreeState, draft: Draft) -> None:

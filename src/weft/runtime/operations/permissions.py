@@ -13,7 +13,7 @@ from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.store.tree_statements import AGENT_BY_KEY
 from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
+from weft.tree.agent import REQUIRED_PERMISSION, Permission
 
 ROLE_RANKS = (MemberRole.READER, MemberRole.EDITOR, MemberRole.OWNER)
 """Stored as their index."""
@@ -47,11 +47,18 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
         row = agent_row(session, link.agent)
         if row.archived_at is not None:
             raise PermissionDeniedError(f"agent {row.name!r} is archived", hint=Hint(HintKind.RESTORE_AGENT))
-        if permission not in permissions_from(row.permissions) or (
-            link.within is not None and permission not in link.within
-        ):
+        granted = permissions_from(row.permissions)
+        if permission not in granted or (link.within is not None and permission not in link.within):
+            wanted = sorted({*granted, permission, REQUIRED_PERMISSION.get(permission, permission)})
             raise PermissionDeniedError(
-                f"{permission} not enabled", hint=f"request elevated permissions or ask the human to {verb}"
+                f"{permission} not enabled",
+                hint=Hint(
+                    HintKind.GRANT,
+                    name=row.name,
+                    names=", ".join(f'"{each}"' for each in wanted),
+                    flags=" ".join(f"--may {each}" for each in wanted),
+                    verb=verb,
+                ),
             )
 
 
@@ -94,6 +101,10 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
 def agent_row(session: Session, key: int) -> AgentRow:
     if isinstance(session, Transaction):
         return session.agent(key)
+    return session.once((AgentRow, key), lambda: _agent_row(session, key))
+
+
+def _agent_row(session: Session, key: int) -> AgentRow:
     rows = session.rows(AGENT_BY_KEY, {"by_agent": key})
     if not rows:
         raise StorageError(f"agent number {key} is not in the grove", hint=Hint(HintKind.VERIFY))

@@ -10,6 +10,7 @@ from sqlalchemy import and_, or_, select, update
 from weft.context.manifest import Manifest
 from weft.context.settings import check_names, read_layer_settings, read_preferences
 from weft.context.tokens import Calibration, Estimator, calibrate, calibrated, estimator_of
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, StorageError
 from weft.provenance.fingerprints import grove_fingerprint
 from weft.runtime.operations.executor import Editing
@@ -166,7 +167,7 @@ def estimator_for(preferences: Mapping[str, Any], name: str, model: str | None) 
     for each in calibrations_of(preferences, wanted):
         if each.version == int(number):
             return calibrated(each)
-    raise NotFoundError(f"there is no calibration {name!r}", hint="calibrate the model first")
+    raise NotFoundError(f"there is no calibration {name!r}", hint=Hint(HintKind.CALIBRATE, model=wanted))
 
 
 def samples_of(session: Session, preferences: Mapping[str, Any], model: str) -> Iterator[tuple[int, int]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import delete, or_, update
 
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
 from weft.provenance.fingerprints import tree_fingerprints
 from weft.runtime.operations.cursors import move_cursor
@@ -175,7 +176,7 @@ class DeleteTree(Destroying, verb="delete"):
         if self.confirm != tree.ulid:
             raise InvalidInputError(
                 "deleting a tree cannot be undone: confirm it with the tree's id",
-                hint=f"confirm with {tree.ulid}",
+                hint=Hint(HintKind.CONFIRM, value=repr(tree.ulid)),
             )
         transaction = scope.transaction
         transaction.flush()

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete
 
+from weft.argument_checks import takes_options
+from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.provenance.fingerprints import Fingerprint, record_fingerprint
 from weft.runtime.operations.executor import Destroying, Editing, Executor, announce_deletion
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.scope import Scope
+from weft.runtime.records.options import RecordListOptions
 from weft.store import schema
 from weft.store.records import (
     Window,
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from weft.store.session import Session
 
 
-LIST_LIMIT = 10_000
 _FOREVER = Window(float("-inf"), float("inf"))
 
 
@@ -101,38 +103,19 @@ class Records:
             for value in self.append_all(drafts[start : start + APPEND_LIMIT])
         ]
 
-    def list(
-        self,
-        stream: str,
-        *,
-        user: str | None = None,
-        project: str | None = None,
-        session: str | None = None,
-        topic: str | None = None,
-        begin: float | None = None,
-        end: float | None = None,
-        after: str | None = None,
-        limit: int = 1_000,
-        newest: bool = False,
-        fallback: bool = False,
-    ) -> list[RecordValue]:
-        """One stream's records with begin < time ≤ end, the oldest first; of those of one time by id.
-
-        Go on `after` the id of the last one seen. Nobody's records are not a user's, but with
-        `fallback`: then, as recipes do, where the user's project has none the user's own are
-        listed, and where the user has none, nobody's.
-        """
-        if not 1 <= limit <= LIST_LIMIT:
-            raise InvalidInputError(
-                f"{limit} is not a number of records", hint=f"1 to {LIST_LIMIT:,}", path="limit"
-            )
-        place = RecordPlace(stream=stream, user=user, project=project, session=session, topic=topic)
+    @takes_options(RecordListOptions)
+    def list(self, options: RecordListOptions) -> list[RecordValue]:
+        """One stream's records with begin < time ≤ end, the oldest first; those of one time by id."""
+        place = RecordPlace(**{name: getattr(options, name) for name in PLACE})
+        begin, end = options.begin, options.end
         window = Window(_FOREVER.begin if begin is None else begin, _FOREVER.end if end is None else end)
         with self.executor.store.read() as reading:
             require_records(reading, self.actor)
-            if fallback:
+            if options.fallback:
                 place = nearest_place(reading, place)
-            rows = list_records(reading, place, window, after=after, limit=limit, newest=newest)
+            rows = list_records(
+                reading, place, window, after=options.after, limit=options.limit, newest=options.newest
+            )
             return [record_value(row) for row in rows]
 
     def streams(
@@ -273,7 +256,7 @@ class DeleteRecords(Destroying, verb="delete-records"):
         if self.confirm != len(rows):
             raise InvalidInputError(
                 f"destroying {counted(len(rows), 'record')} cannot be undone: confirm it with their number",
-                hint=f"confirm with {len(rows)}",
+                hint=Hint(HintKind.CONFIRM, value=str(len(rows))),
             )
         announce_deletion(scope)
         if self.ids is None and set(self.place) <= {"user", "session"}:

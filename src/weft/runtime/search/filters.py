@@ -1,13 +1,12 @@
 """Search filters: what was asked, checked, and as conditions on the rows that are shown."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, date, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, and_, false, or_, select
 
-from weft.argument_checks import Options, OptionSpec, option
+from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import (
     Actor,
@@ -17,6 +16,7 @@ from weft.runtime.operations.permissions import (
     trees_allowed,
 )
 from weft.runtime.operations.references import KINDS
+from weft.runtime.search.options import Moment, SearchOptions
 from weft.runtime.search.results import HitKind
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
@@ -28,9 +28,6 @@ from weft.tree.agent import AgentType, Permission
 from weft.tree.json_names import to_microseconds
 from weft.tree.tree import Mode
 
-Moment = datetime | date | str
-"""A time, or a day or time in ISO 8601. Without a zone it is UTC."""
-
 NUMBERS = {HitKind.NODE: NODE, HitKind.TREE: TREE, HitKind.DOCUMENT: DOCUMENT, HitKind.TAG: TAG}
 """How the index numbers the kinds."""
 
@@ -40,32 +37,10 @@ TAGGED, NOTED = _nodes.alias("tagged"), _documents.alias("noted")
 """What a tag is on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Search(Options):
-    """The words to search for, and the filters."""
-
-    query: str = field(metadata={"option": OptionSpec("The words to search for.")})
-    _: KW_ONLY
-    tree: str | None = option(None, "Only in this tree.")
-    author: str | None = option(None, "Only what this agent wrote.")
-    author_type: AgentType | str | None = option(None, "Only what people, or models, wrote.")
-    model: str | None = option(None, "Only what this model wrote.")
-    after: Moment | None = option(None, "Only what is newer: a time, or a day or time in ISO 8601.")
-    before: Moment | None = option(None, "Only what is older.")
-    bookmarked: bool = option(False, "Only bookmarked nodes.")
-    kinds: Collection[HitKind | str] | HitKind | str | None = option(
-        None, "Only these: node, tree, document, tag."
-    )
-    mode: Mode | str | None = option(None, "Only in trees of this mode.")
-    everything: bool = option(False, "Also what is excluded, pruned, undone or archived.")
-    limit: int = option(20, "How many hits, at most.", least=1, most=1_000)
-    offset: int = option(0, "How many hits to skip; to skip more, narrow the search.", least=0, most=100_000)
-
-
 class SearchFilters(NamedTuple):
     """The filters of a search, checked."""
 
-    asked: Search
+    asked: SearchOptions
     kinds: frozenset[HitKind]
     author_type: AgentType | None
     mode: Mode | None
@@ -73,7 +48,7 @@ class SearchFilters(NamedTuple):
     before: int | None
 
     @classmethod
-    def of(cls, asked: Search) -> "SearchFilters":
+    def of(cls, asked: SearchOptions) -> "SearchFilters":
         given = {asked.kinds} if isinstance(asked.kinds, str) else (asked.kinds or ())
         kinds = frozenset(_choice(HitKind, kind, "a kind of thing") for kind in given)
         return cls(
@@ -146,7 +121,7 @@ def conditions_of(session: Session, actor: Actor, filters: SearchFilters) -> Con
     return Conditions(reach, tests, trees, selective)
 
 
-def _authors(session: Session, asked: Search) -> list[int] | None:
+def _authors(session: Session, asked: SearchOptions) -> list[int] | None:
     """Keys of the agents that are meant; None: all."""
     if asked.author is None and asked.model is None:
         return None
@@ -157,7 +132,7 @@ def _authors(session: Session, asked: Search) -> list[int] | None:
     models = session.execute(select(agents.c.key, agents.c.model_ref).where(agents.c.model_ref.is_not(None)))
     keys = [row.key for row in models if _is_model(row.model_ref, asked.model)]
     if not keys:
-        raise NotFoundError(f"no agent has the model {asked.model[:60]!r}", hint="list the agents to see")
+        raise NotFoundError(f"no agent has the model {asked.model[:60]!r}", hint=Hint(HintKind.LIST_AGENTS))
     return [key for key in keys if named in {None, key}]
 
 

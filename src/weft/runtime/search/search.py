@@ -16,11 +16,11 @@ from weft.runtime.search.filters import (
     NUMBERS,
     TAGGED,
     Conditions,
-    Search,
     SearchFilters,
     conditions_of,
 )
 from weft.runtime.search.indexer import catch_up, follow_index
+from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind, Hits
 from weft.store import schema
 from weft.store.base import Store
@@ -59,7 +59,7 @@ class _HitRow(NamedTuple):
     created_at: int
 
 
-def search(store: Store, actor: Actor, asked: Search) -> Hits[Hit]:
+def search(store: Store, actor: Actor, asked: SearchOptions) -> Hits[Hit]:
     """Search a grove; what this process has written is always included."""
     query = parse_query(asked.query)
     filters = SearchFilters.of(asked)

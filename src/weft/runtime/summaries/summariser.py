@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import orjson
 from sqlalchemy import func, select, update
 
 from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Run
 from weft.context.tokens import DEFAULT
+from weft.errors import WeftError
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.generation.start_call import EndedCall, save_ended_call
 from weft.runtime.generation.start_point import registry_of
@@ -17,7 +18,8 @@ from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
-from weft.runtime.summaries.model_request import SummaryResult, request_summary, summary_models
+from weft.runtime.summaries.jobs import is_enabled
+from weft.runtime.summaries.summary_models import SummaryResult, request_summary, summary_models
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_document, find_tree
@@ -29,6 +31,8 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node
 from weft.tree.progress import Progress, silent
 from weft.tree.snippet import EXTRACT, extract, is_extract
+
+T = TypeVar("T")
 
 NODE = """\
 Given this conversation context:
@@ -74,7 +78,7 @@ _SLOT = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Summariser:
-    """Makes and keeps summaries, as one actor."""
+    """Makes and stores summaries, as one actor."""
 
     executor: Executor
     actor: Actor
@@ -87,19 +91,19 @@ class Summariser:
     def _read(self) -> Reader:
         return Reader(self.executor.store, self.actor)
 
-    def node(self, tree: str, node: str, *, anew: bool = False) -> str:
-        """The summary of a node; made and kept, if there is none."""
+    def node(self, tree: str, node: str, *, refresh: bool = False) -> str:
+        """The summary of a node; made and stored if there is none. An excluded node is sent: it was named."""
         value = self._read.node(tree, node)
-        if value.summary is not None and not anew:
+        if value.summary is not None and not refresh:
             return value.summary
         text = plain_text(value.content)
         if not text.strip():
             return ""
-        near = self._read.path(tree, node, tail=3).nodes
-        before = near[:-1] if DEFAULT.of_text(text) < _SHORT else near[-2:-1]
-        previous = "\n".join(filter(None, map(_said, before))) or START
+        near = self._read.path(tree, node, tail=3).nodes[:-1]
+        before = [each for each in (near if DEFAULT.of_text(text) < _SHORT else near[-1:]) if _is_sent(each)]
+        previous = "\n".join(filter(None, map(_in_prompt, before))) or START
         prompt = NODE.format(title=self._read.tree(tree).title, previous=previous, content=text)
-        made = self._ask(prompt, text, tree)
+        made = self._request(prompt, text, tree)
         self.executor.perform(
             self.actor,
             SaveSummary(
@@ -107,43 +111,16 @@ class Summariser:
                 node=value.id,
                 summary=made.text,
                 calls=made.calls,
-                manifest=_account("node", prompt, [*before, value]),
+                manifest=_manifest("node", prompt, [*before, value]),
             ),
         )
         return made.text
 
-    def tree(self, tree: str, *, anew: bool = False, progress: Progress = silent) -> str:
-        """The summary of a tree: from the summaries along the path and at branch points."""
-        value = self._read.tree(tree)
-        if value.summary is not None and not anew:
-            return value.summary
-        path = self._path(value.id)
-        branches, points = self._branch_points(value.id)
-        nodes = list({node.id: node for node in (*path, *points)}.values())
-        shown = self._summarised(value.id, nodes, progress)
-        listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
-        prompt = TREE.format(
-            description=value.description,
-            node_summaries="\n".join(listed) or START,
-            branch_count=branches,
-        )
-        made = self._ask(prompt, listed[0] if listed else value.title, value.id)
-        self.executor.perform(
-            self.actor,
-            SaveSummary(
-                tree=value.id,
-                summary=made.text,
-                calls=made.calls,
-                manifest=_account("tree", prompt, shown),
-            ),
-        )
-        return made.text
+    def nodes(self, tree: str, nodes: Sequence[Node], progress: Progress = silent) -> list[Node]:
+        """The nodes with their summaries; missing ones are made and stored, but excluded nodes are not sent.
 
-    def _summarised(self, tree: str, nodes: Sequence[Node], progress: Progress) -> list[Node]:
-        """The nodes with their summaries; missing ones are made and kept.
-
-        Once no model answers, the others count with their first sentences, which are not kept: asking
-        for each would take long, and a model that is back makes better ones.
+        Once no model answers, the others stay without: requesting each would take long, and a model
+        that is back makes better ones than their first sentences.
         """
         with self.executor.store.read() as session:
             has_model = bool(summary_models(load_settings(session), registry_of(self.executor)))
@@ -151,12 +128,39 @@ class Summariser:
         is_silent = False
         for number, node in enumerate(nodes):
             progress(number, len(nodes) + 1)
-            if node.summary is None and not is_silent and not self.is_stopped():
-                summary = self.node(tree, node.id)
-                is_silent = has_model and is_extract(summary)
-                node = replace(node, summary=summary or None)  # noqa: PLW2901 - the same node, with a summary
-            summarised.append(node)
+            summary = node.summary
+            if summary is None and not is_silent and not self.is_stopped() and _is_sent(node):
+                summary = self.node(tree, node.id) or None
+                is_silent = has_model and summary is not None and is_extract(summary)
+            summarised.append(replace(node, summary=summary))
         return summarised
+
+    def tree(self, tree: str, *, refresh: bool = False, progress: Progress = silent) -> str:
+        """The summary of a tree: from the summaries along the path and at branch points."""
+        value = self._read.tree(tree)
+        if value.summary is not None and not refresh:
+            return value.summary
+        path = self._path(value.id)
+        branches, points = self._branch_points(value.id)
+        nodes = {node.id: node for node in (*path, *points) if _is_sent(node)}
+        shown = self.nodes(value.id, list(nodes.values()), progress)
+        listed = [line for line in dict.fromkeys(_brief(node) for node in shown) if line]
+        prompt = TREE.format(
+            description=value.description,
+            node_summaries="\n".join(listed) or START,
+            branch_count=branches,
+        )
+        made = self._request(prompt, listed[0] if listed else value.title, value.id)
+        self.executor.perform(
+            self.actor,
+            SaveSummary(
+                tree=value.id,
+                summary=made.text,
+                calls=made.calls,
+                manifest=_manifest("tree", prompt, shown),
+            ),
+        )
+        return made.text
 
     def _path(self, tree: str) -> list[Node]:
         head, tail = self._read.path(tree, head=_PATH_HEAD), self._read.path(tree, tail=_PATH_TAIL)
@@ -184,18 +188,20 @@ class Summariser:
             latest = node_rows(session, key, points[-_BRANCH_POINTS:])
         return len(points), [self._read.node(tree, row.ulid) for row in latest.values()]
 
-    def document(self, document: str, *, anew: bool = False) -> str:
+    def document(self, document: str, *, refresh: bool = False) -> str:
         value = self._read.document(document)
-        if value.summary is not None and not anew:
+        if value.summary is not None and not refresh:
             return value.summary
         if not value.content.strip():
             return ""
-        # Calls are kept with a tree, and a document belongs to none.
-        summary = self._ask(DOCUMENT.format(content=value.content), value.content, None).text
-        self.executor.perform(self.actor, SaveSummary(document=value.id, summary=summary))
+        # Calls are stored with a tree, and a document belongs to none.
+        summary = self._request(DOCUMENT.format(content=value.content), value.content, None).text
+        self.executor.perform(
+            self.actor, SaveSummary(document=value.id, revision=value.revision, summary=summary)
+        )
         return summary
 
-    def _ask(self, prompt: str, text: str, tree: str | None) -> SummaryResult:
+    def _request(self, prompt: str, text: str, tree: str | None) -> SummaryResult:
         with self.executor.store.read() as session:
             key = 0 if tree is None else find_tree(session, tree)
         return request_summary(
@@ -209,7 +215,27 @@ class Summariser:
         )
 
 
-def _said(node: Node) -> str:
+def on_demand(executor: Executor, make: Callable[[Summariser], T]) -> T | None:
+    """What a command needs, made as in the background, for the grove's owner: readers may not write.
+
+    None where summaries are off, or it fails: then the first sentence is shown.
+    """
+    if not is_enabled(executor.store):
+        return None
+    with executor.store.read() as session:
+        owner = session.execute(select(schema.grove.c.owner)).scalar_one()
+    try:
+        return make(Summariser(executor, Actor(owner), unattended=True))
+    except WeftError:
+        return None
+
+
+def _is_sent(node: Node) -> bool:
+    """False for a node that is excluded or pruned: no summariser sees it unless it is named."""
+    return not (node.metadata.excluded or node.metadata.pruned)
+
+
+def _in_prompt(node: Node) -> str:
     """A node in the prompt of another: its summary, else its text."""
     return (node.summary or plain_text(node.content)[:_SLOT]).removeprefix(EXTRACT)
 
@@ -219,9 +245,9 @@ def _brief(node: Node) -> str:
     return summary.removeprefix(EXTRACT)
 
 
-def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
-    """What a summary's model was shown, as every call keeps it."""
-    nodes = {node.id: DEFAULT.of_text(_said(node)) for node in shown}
+def _manifest(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
+    """What a summary's model was shown, stored with every call."""
+    nodes = {node.id: DEFAULT.of_text(_in_prompt(node)) for node in shown}
     reason = "shown for a summary"
     run = Run(
         kind=EntryKind.NODE,
@@ -240,11 +266,13 @@ def _account(of: str, prompt: str, shown: Sequence[Node]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveSummary(Editing):
-    """Keep the summary of a document, of a tree, or of a node of a tree. Hashes stay; undo passes over it."""
+    """Store the summary of a document, of a tree, or of a node of a tree. Hashes stay; undo skips it."""
 
     verb: ClassVar[str] = "summarise"
     summary: str
     document: str | None = None
+    revision: int = 0
+    """Of the document, that the summary is made from."""
     tree: str = ""
     node: str | None = None
     calls: Sequence[EndedCall] = ()
@@ -260,7 +288,7 @@ class SaveSummary(Editing):
             tree, table = None, schema.documents
             here = [table.c.key == find_document(transaction, self.document)]
             ulid = transaction.execute(select(table.c.ulid).where(*here)).scalar_one()
-            payload: JsonObject = {"document": ulid}
+            payload: JsonObject = {"document": ulid, "revision": self.revision}
         else:
             tree = scope.open_tree(self.tree, archived=True)
             row = transaction.node(tree.key, tree.root) if self.node is None else scope.node(tree, self.node)

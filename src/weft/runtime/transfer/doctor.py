@@ -168,7 +168,7 @@ def _look_at_clock(session: Session, now: int) -> Iterator[HealthCheck]:
             "clock",
             f"the last change is from {iso(from_microseconds(last))}, but the clock says "
             f"{iso(from_microseconds(now))}: new changes are refused",
-            "set the clock, or write with --accept-clock if the earlier time was wrong",
+            Hint(HintKind.ACCEPT_CLOCK),
         )
     else:
         yield good("clock", "the clock is not behind the last write")

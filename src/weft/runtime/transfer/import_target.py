@@ -14,6 +14,7 @@ from weft.provenance.fingerprints import (
     summary_fingerprint,
     tag_fingerprint,
 )
+from weft.runtime.operations.due_summaries import queue_imported
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.references import TargetAddress
 from weft.runtime.operations.scope import Scope
@@ -27,6 +28,8 @@ from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject, JsonValue
 
 _BATCH = 1_000
+_MOST_SUMMARIES = 1_000
+"""Nodes of one import that are summarised in the background; the others when they are needed."""
 _COUNT_LIVE = count_live()
 
 
@@ -88,6 +91,7 @@ class GroveTarget:
         self._replacements: dict[int, tuple[str, str]] = {}
         """Projects of this grove that replace the file's, by key: the ids of both."""
         self._existing_records = 0
+        self._queued = 0
         self._moved: dict[int, int] = {}
         """Trees that belong to another project than their chain says: the project's key, by the tree's."""
 
@@ -222,6 +226,8 @@ class GroveTarget:
         live = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
         counters = {"nodes": live.nodes, "branches": live.branches, "depth": live.depth}
         transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
+        most = _MOST_SUMMARIES - self._queued
+        self._queued += queue_imported(transaction, tree, now=self._scope.clock(), limit=most)
         if tree in self._moved:
             self.finish()
             theirs, ours = self._replacements[self._moved[tree]]

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import and_, bindparam, or_, select
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
@@ -89,6 +89,11 @@ _COLUMNS = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
 _CURSOR = select(schema.cursors.c.node, schema.cursors.c.updated_at).where(
     schema.cursors.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent")
 )
+_AT_CURSOR = (
+    select(_nodes)
+    .join(schema.cursors, and_(schema.cursors.c.tree == _nodes.c.tree, schema.cursors.c.node == _nodes.c.key))
+    .where(_nodes.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent"))
+)
 _BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
@@ -149,7 +154,8 @@ class Reader:
     def _selections(self, tree: Opened) -> Selections:
         if tree.is_dialogue:
             return {}
-        return selections_of(tree.session, tree.key, self.actor.agent)
+        place = tree.key, self.actor.agent
+        return tree.session.once((Selections, *place), lambda: selections_of(tree.session, *place))
 
     def _resolved(self, tree: Opened, rows: Sequence[NodeRow]) -> list[NodeRow]:
         """Positions as the versions this agent sees."""
@@ -206,8 +212,11 @@ class Reader:
             return self._nodes(opened, [NodeRow._make(row) for row in rows])
 
     def _row(self, tree: Opened, reference: str, *, hidden: bool = False) -> NodeRow:
+        asked = find_node, tree.key, reference, hidden
         try:
-            return find_node(tree.session, tree.key, reference, hidden=hidden)
+            return tree.session.once(
+                asked, lambda: find_node(tree.session, tree.key, reference, hidden=hidden)
+            )
         except NotFoundError:
             if is_ulid(reference.strip().upper()):
                 with contextlib.suppress(NotFoundError):
@@ -339,11 +348,15 @@ class Reader:
             ]
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
-        moved = self._moved(tree)
-        row = node_row(tree.session, tree.key, tree.root if moved is None else moved[0])
+        place = tree.key, self.actor.agent
+        return tree.session.once((_AT_CURSOR, *place), lambda: self._read_cursor(tree, *place))
+
+    def _read_cursor(self, tree: Opened, key: int, agent: int) -> NodeRow:
+        rows = tree.session.rows(_AT_CURSOR, {"the_tree": key, "the_agent": agent})
+        row = NodeRow._make(rows[0]) if rows else node_row(tree.session, key, tree.root)
         if tree.is_dialogue:
             return row
-        first = node_row(tree.session, tree.key, row.position)
+        first = row if row.key == row.position else node_row(tree.session, key, row.position)
         return self._resolved(tree, [first])[0]
 
     def _moved(self, tree: Opened) -> tuple[int, int] | None:

@@ -3,15 +3,15 @@
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated
 
 import anyio
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from weft.runtime.events.log import Event
+from weft.runtime.events.log import Event, EventOptions
 from weft.runtime.events.subscription import Subscription
+from weft.server.query import query_of, read_query
 from weft.server.wire import ERRORS, AuthenticatedClient
 from weft.server.worker_threads import in_thread
 from weft.tree.json_names import to_wire
@@ -28,18 +28,13 @@ _HEARTBEAT = 15.0
     summary="Follow events",
     response_class=StreamingResponse,
     responses={200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}},
+    openapi_extra=query_of(EventOptions),
 )
-async def follow_events(
-    request: Request,
-    client: AuthenticatedClient,
-    after: Annotated[
-        str | None, Query(description="A cursor, or `now`; default: from the beginning.")
-    ] = None,
-    tree: Annotated[list[str] | None, Query(description="Only these trees.")] = None,
-) -> StreamingResponse:
+async def follow_events(request: Request, client: AuthenticatedClient) -> StreamingResponse:
     """Each event's id is the cursor to continue from, also as `Last-Event-ID`."""
-    start = request.headers.get("last-event-id") or after
-    subscription = await in_thread(request, lambda: client.grove.follow(after=start, trees=tree))
+    options = read_query(request, EventOptions)
+    start = request.headers.get("last-event-id") or options.after
+    subscription = await in_thread(request, lambda: client.grove.follow(after=start, trees=options.trees))
     return StreamingResponse(_stream(request, subscription), media_type="text/event-stream")
 
 

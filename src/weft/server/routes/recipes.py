@@ -1,14 +1,17 @@
 """Recipes and collapsed groups: the endpoints that clients of the context service call."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fastapi import APIRouter
 from starlette.requests import Request
 
+from weft.argument_checks import Options, option
 from weft.context.filters.pipeline import FilterError
 from weft.context.group_index import read_removal_request
 from weft.errors import WeftError
 from weft.runtime.records.group_index import GroupIndex
+from weft.server.query import query_of, read_query
 from weft.server.wire import (
     BOOLEAN,
     ERRORS,
@@ -99,9 +102,20 @@ _EXAMPLE = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserOptions(Options):
+    """Whose records a request is about."""
+
+    user: str | None = option(None, "For service tokens: the user of the records.", wire="userId")
+
+
+_USER = query_of(UserOptions)
+
+
 def _named(request: Request, body: JsonObject) -> JsonValue:
     """The user that a service names: in the body, the query or a header."""
-    return body.get("userId") or request.query_params.get("userId") or request.headers.get("x-user-id")
+    named = body.get("userId") or read_query(request, UserOptions).user
+    return named or request.headers.get("x-user-id")
 
 
 async def _recipe_answer(request: Request, work: Callable[[], object]) -> JsonAnswer:
@@ -114,7 +128,7 @@ async def _recipe_answer(request: Request, work: Callable[[], object]) -> JsonAn
 @router.post(
     "/context/topicContextYoj/run",
     **operation("runRecipe", "Run a recipe", "The messages.", yoj="array"),
-    openapi_extra=body_of(_RECIPE, _EXAMPLE),
+    openapi_extra=body_of(_RECIPE, _EXAMPLE) | _USER,
 )
 async def run_recipe(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """The messages that a recipe makes from a user's records, or from a path of a tree."""
@@ -134,7 +148,7 @@ async def run_recipe(request: Request, client: AuthenticatedClient) -> JsonAnswe
         manifest="object",
         steps="array",
     ),
-    openapi_extra=body_of(_RECIPE, _EXAMPLE),
+    openapi_extra=body_of(_RECIPE, _EXAMPLE) | _USER,
 )
 async def explain_recipe(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """The same, with every source and what each filter did."""
@@ -177,7 +191,7 @@ async def _indexed(
         indexed_messages="integer",
         batches="integer",
     ),
-    openapi_extra=body_of(_INDEX),
+    openapi_extra=body_of(_INDEX) | _USER,
 )
 async def index_groups(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """Index the given groups, or those of a response in the session's stream `collapsed`."""
@@ -195,7 +209,7 @@ async def index_groups(request: Request, client: AuthenticatedClient) -> JsonAns
         expanded="boolean",
         updated_at="number",
     ),
-    openapi_extra=body_of(_STATE),
+    openapi_extra=body_of(_STATE) | _USER,
 )
 async def set_group_state(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """Recipes show the messages of an open group, and the placeholder of a closed one."""
@@ -211,7 +225,7 @@ async def set_group_state(request: Request, client: AuthenticatedClient) -> Json
         ok="boolean",
         removed_groups="integer",
     ),
-    openapi_extra=body_of(_REMOVAL),
+    openapi_extra=body_of(_REMOVAL) | _USER,
 )
 async def remove_groups(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """Only groups that no later response has indexed again."""

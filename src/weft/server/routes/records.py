@@ -1,13 +1,15 @@
 """Records: append, list, streams."""
 
-from typing import Annotated
+from dataclasses import replace
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError, PermissionDeniedError
-from weft.runtime.records.streams import APPEND_LIMIT, LIST_LIMIT
+from weft.runtime.records.options import RecordListOptions, StreamListOptions
+from weft.runtime.records.streams import APPEND_LIMIT
 from weft.server.auth import Client
+from weft.server.query import query_of, read_query
 from weft.server.wire import (
     ERRORS,
     NAME,
@@ -93,56 +95,26 @@ async def append_records(request: Request, client: AuthenticatedClient) -> JsonA
 @router.get(
     "",
     **operation("listRecords", "List a stream's records", "The records, the oldest first.", records="array"),
+    openapi_extra=query_of(RecordListOptions),
 )
-async def list_records(
-    *,
-    request: Request,
-    client: AuthenticatedClient,
-    name: Annotated[str, Query(min_length=1, max_length=200, description="The stream.")],
-    userId: Annotated[str | None, Query(description="For service tokens.")] = None,  # noqa: N803 - the wire's word
-    projectId: Annotated[str | None, Query()] = None,  # noqa: N803
-    sessionId: Annotated[str | None, Query()] = None,  # noqa: N803
-    topicId: Annotated[str | None, Query()] = None,  # noqa: N803
-    begin: Annotated[float | None, Query(description="After this time.", allow_inf_nan=False)] = None,
-    end: Annotated[float | None, Query(description="Up to and including this.", allow_inf_nan=False)] = None,
-    after: Annotated[str | None, Query(description="The id of the last one seen.")] = None,
-    limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 100,
-    newest: Annotated[bool, Query(description="The newest first.")] = False,
-    fallback: Annotated[
-        bool, Query(description="If empty: the user's without project, then those without user.")
-    ] = False,
-) -> JsonAnswer:
-    """Records with begin < time ≤ end."""
-    user = client.user_for(userId)
-
-    def work() -> JsonObject:
-        records = client.grove.records.list(
-            name,
-            user=user,
-            project=projectId,
-            session=sessionId,
-            topic=topicId,
-            begin=begin,
-            end=end,
-            after=after,
-            limit=limit,
-            newest=newest,
-            fallback=fallback,
-        )
-        return {"records": [record_to_wire(record) for record in records]}
-
-    return await answer(request, work)
+async def list_records(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+    """Records with begin < time ≤ end. Only a service token names the user."""
+    options = read_query(request, RecordListOptions)
+    keywords = replace(options, user=client.user_for(options.user)).keywords()
+    records = client.grove.records
+    return await answer(
+        request, lambda: {"records": [record_to_wire(each) for each in records.list(**keywords)]}
+    )
 
 
-@router.get("/streams", **operation("listStreams", "List a user's streams", "The streams.", streams="array"))
-async def list_streams(
-    request: Request,
-    client: AuthenticatedClient,
-    userId: Annotated[str | None, Query(description="For service tokens.")] = None,  # noqa: N803
-    sessionId: Annotated[str | None, Query()] = None,  # noqa: N803
-    topicId: Annotated[str | None, Query()] = None,  # noqa: N803
-) -> JsonAnswer:
+@router.get(
+    "/streams",
+    **operation("listStreams", "List a user's streams", "The streams.", streams="array"),
+    openapi_extra=query_of(StreamListOptions),
+)
+async def list_streams(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """Each with the number of its records and the times of the first and the last."""
-    user = client.user_for(userId)
+    options = read_query(request, StreamListOptions)
+    keywords = replace(options, user=client.user_for(options.user)).keywords()
     streams = client.grove.records.streams
-    return await answer(request, lambda: {"streams": streams(user=user, session=sessionId, topic=topicId)})
+    return await answer(request, lambda: {"streams": streams(**keywords)})

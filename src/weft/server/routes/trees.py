@@ -1,12 +1,16 @@
 """Trees and nodes: list, plant, read a path, add a node, show a context, collapse ranges."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from starlette.requests import Request
 
+from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
+from weft.runtime.contexts.options import ContextOptions
+from weft.server.query import query_of, read_query
 from weft.server.wire import (
     BOOLEAN,
     ERRORS,
@@ -43,6 +47,23 @@ _COLLAPSE = object_of(
     description=text("The placeholder's text; default: how the range begins and ends."),
 )
 _EXPAND = object_of("name", name=TEXT, remove=BOOLEAN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeListOptions(Options):
+    """Which trees are listed."""
+
+    archived: bool = option(False, "Include archived trees.")
+    limit: int = option(100, "How many trees, at most.", least=1, most=1_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathOptions(Options):
+    """How much of a path is read."""
+
+    tail: int = option(1_000, "The last N nodes.", least=1, most=10_000)
+
+
 TreeId = Annotated[str, Path(description="A tree's id.", min_length=1)]
 NodeId = Annotated[str, Path(description="A node's id or local id.", min_length=1)]
 
@@ -74,16 +95,16 @@ def _content(value: JsonValue) -> str | Content:
         raise InvalidInputError(f"content: {error.message}", hint=error.hint, path="content") from None
 
 
-@router.get("", **operation("listTrees", "List trees", "The trees.", trees="array"))
-async def list_trees(
-    request: Request,
-    client: AuthenticatedClient,
-    archived: Annotated[bool, Query()] = False,  # noqa: FBT002 - a query's switch
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-) -> JsonAnswer:
+@router.get(
+    "",
+    **operation("listTrees", "List trees", "The trees.", trees="array"),
+    openapi_extra=query_of(TreeListOptions),
+)
+async def list_trees(request: Request, client: AuthenticatedClient) -> JsonAnswer:
     """The most recently changed first."""
+    options = read_query(request, TreeListOptions)
     read = client.grove.read
-    return await answer(request, lambda: {"trees": read.trees(archived=archived, limit=limit)})
+    return await answer(request, lambda: {"trees": read.trees(**options.keywords())})
 
 
 @router.post(
@@ -105,16 +126,12 @@ async def plant_tree(request: Request, client: AuthenticatedClient) -> JsonAnswe
 @router.get(
     "/{tree}/nodes/{node}/path",
     **operation("readPath", "Read the path to a node", "The nodes, root first.", nodes="array"),
+    openapi_extra=query_of(PathOptions),
 )
-async def read_path(
-    request: Request,
-    client: AuthenticatedClient,
-    tree: TreeId,
-    node: NodeId,
-    tail: Annotated[int, Query(ge=1, le=10_000, description="The last N nodes.")] = 1_000,
-) -> JsonAnswer:
+async def read_path(request: Request, client: AuthenticatedClient, tree: TreeId, node: NodeId) -> JsonAnswer:
+    options = read_query(request, PathOptions)
     read = client.grove.read
-    return await answer(request, lambda: {"nodes": read.path(tree, node, tail=tail).nodes})
+    return await answer(request, lambda: {"nodes": read.path(tree, node, tail=options.tail).nodes})
 
 
 @router.post(
@@ -143,20 +160,14 @@ async def append_node(
         tokens="integer",
         manifest="object",
     ),
+    openapi_extra=query_of(ContextOptions),
 )
 async def read_context(
-    *,
-    request: Request,
-    client: AuthenticatedClient,
-    tree: TreeId,
-    node: NodeId,
-    limit: Annotated[int | None, Query(ge=0, le=2**53 - 1, description="The budget in tokens.")] = None,
-    strategy: Annotated[str | None, Query()] = None,
+    request: Request, client: AuthenticatedClient, tree: TreeId, node: NodeId
 ) -> JsonAnswer:
+    options = read_query(request, ContextOptions)
     grove = client.grove
-    return await answer(
-        request, lambda: grove.tree(tree).node(node).context(limit=limit, strategy=strategy).to_wire()
-    )
+    return await answer(request, lambda: grove.tree(tree).node(node).context(**options.keywords()).to_wire())
 
 
 @router.get(

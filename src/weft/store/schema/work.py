@@ -56,8 +56,7 @@ jobs = table(
     Column("held_until", BigInteger),
     Column("error", Text),
     Column("created_at", BigInteger, nullable=False),
-    Index(None, "state", "run_after"),
-    Index(None, "tree"),
+    Index(None, "kind", "state", "run_after"),
     Index(
         "ix_jobs_waiting",
         "tree",
@@ -131,10 +130,3 @@ spending = table(
     Index(None, "agent"),
 )
 """Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
-
-followers = table(
-    "followers",
-    Column("name", Text, primary_key=True),
-    Column("cursor", Text, nullable=False),
-)
-"""Who works its way along the event log, and how far it has come."""

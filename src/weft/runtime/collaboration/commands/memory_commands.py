@@ -9,7 +9,7 @@ from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, unchanged
-from weft.runtime.collaboration.commands.queries import no_result, summed_up
+from weft.runtime.collaboration.commands.queries import no_result, summed_up, with_summaries
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.loom_view import inline_tokens, words_of
 from weft.runtime.operations.agent_memory import (
@@ -149,7 +149,7 @@ def _stashed(context: CommandContext, what: v.Literal | v.ContentOf | v.SummaryO
 
 
 def _range_summed_up(context: CommandContext, first: str, last: str) -> tuple[str, str]:
-    """A range of a path, node by node in short: kept summaries, else first sentences."""
+    """A range of a path, node by node in short: summaries, of which missing ones are made."""
     one, other = context.row(first), context.row(last)
     length = other.depth - one.depth + 1
     if length > _LONGEST_RANGE:
@@ -162,4 +162,4 @@ def _range_summed_up(context: CommandContext, first: str, last: str) -> tuple[st
             f"[{one.local_id}] is not on the path to [{other.local_id}]",
             hint="name the upper end first; both lie on one path",
         )
-    return summed_up(nodes), f"summary-of:{one.local_id}-{other.local_id}"
+    return summed_up(with_summaries(context, nodes)), f"summary-of:{one.local_id}-{other.local_id}"

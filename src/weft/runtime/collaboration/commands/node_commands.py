@@ -188,7 +188,7 @@ def read_document(context: CommandContext, action: v.ReadCommand) -> CommandOutc
     text, part = document.content, ""
     match action.part:
         case v.SummaryOnly():
-            text, part = brief_document(context.session, document), "summary"
+            text, part = brief_document(context, document), "summary"
         case v.LineSpan(first, last):
             text, part = lines_of(text, first, last), f"lines {first}-{last}"
         case v.SectionOf(section):

@@ -1,36 +1,28 @@
 """Commands that look: view, list, tree, switch, search, help."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, assert_never
-
-from sqlalchemy import select
+from collections.abc import Iterable, Mapping, Sequence
+from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
 from weft.commands.catalog import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
 from weft.context.agent_view.loom_block import HeadingFacts, escape_look_alikes, marked_prose
-from weft.errors import LimitExceededError, NotFoundError, WeftError
+from weft.errors import LimitExceededError, NotFoundError
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, names_of
 from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.cursors import Direction, Switch
-from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.references import TargetRef
-from weft.runtime.search.filters import Search
+from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
-from weft.runtime.summaries.jobs import is_enabled
-from weft.runtime.summaries.summariser import Summariser
-from weft.store import schema
+from weft.runtime.summaries.summariser import on_demand
 from weft.tree.agent import AgentType
 from weft.tree.document import Document
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
 from weft.tree.snippet import EXTRACT, extract
 from weft.tree.tree import Mode
-
-if TYPE_CHECKING:
-    from weft.runtime.collaboration.commands.session import CommandSession
 
 _MOST_NODES = 200
 """Of a branch, the last."""
@@ -79,7 +71,7 @@ def _view(context: CommandContext, action: v.ViewCommand) -> CommandOutcome:
     if action.annotations:
         notes, count = context.see.hanging(context.tree, node.id, annotations=True, limit=_MOST_NOTES)
     facts = context.facts([node, *notes])
-    text, is_short = (words_of(node.content), False) if action.full else brief_node(context.session, node)
+    text, is_short = (words_of(node.content), False) if action.full else brief_node(context, node)
     shown = [_shown(context, each, facts) for each in notes]
     whole = Shown(context.heading(node, facts), escape_look_alikes(text))
     answer = viewed(whole, summary=is_short, annotations=shown)
@@ -152,7 +144,7 @@ def _nodes(context: CommandContext, nodes: list[Node]) -> list[str]:
     facts = context.facts(nodes)
     return [
         f"{context.heading(node, facts)} · {reply.quoted(in_brief(node)[0].removeprefix(EXTRACT))}"
-        for node in nodes
+        for node in with_summaries(context, nodes)
     ]
 
 
@@ -172,12 +164,16 @@ def _draw(context: CommandContext, action: v.TreeCommand) -> CommandOutcome:
         raise LimitExceededError(f"max depth of a drawing is {DEEPEST}", hint=f"use depth:{DEEPEST} or less")
     start = None if action.start is None else context.row(action.start).ulid
     drawn = context.see.drawn(context.tree, start, depth=action.depth, summary=action.summary)
+    if action.summary and drawn.nodes:
+        nodes = [context.read.node(context.tree, node) for node in drawn.nodes]
+        if with_summaries(context, nodes) != nodes:
+            drawn = context.see.drawn(context.tree, start, depth=action.depth, summary=True)
     return CommandOutcome(text=tree_drawn(drawn.rows, drawn.depth))
 
 
 def _search(context: CommandContext, query: str) -> CommandOutcome:
     everywhere = context.command.grove
-    wanted = Search(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
+    wanted = SearchOptions(query=query, tree=None if everywhere else context.tree, limit=_MOST_FOUND)
     hits = search(context.caller.store, context.caller.actor, wanted)
     rows = [_hit(hit, everywhere=everywhere) for hit in hits[:_MOST_HITS]]
     text = reply.searched(query, rows, more=len(hits) - len(rows))
@@ -210,32 +206,26 @@ def in_brief(node: Node) -> tuple[str, bool]:
     return node.summary or first, True
 
 
-def brief_node(session: "CommandSession", node: Node) -> tuple[str, bool]:
-    """The same; a summary that is missing is made."""
-    said, is_short = in_brief(node)
+def brief_node(context: CommandContext, node: Node) -> tuple[str, bool]:
+    """The same; a missing summary is made, also of an excluded node: it was named."""
+    text, is_short = in_brief(node)
     if not is_short or node.summary is not None:
-        return said, is_short
-    return _made(session, lambda making: making.node(node.tree_id, node.id)) or said, True
+        return text, is_short
+    return on_demand(context.session.executor, lambda make: make.node(node.tree_id, node.id)) or text, True
 
 
-def brief_document(session: "CommandSession", document: Document) -> str:
+def brief_document(context: CommandContext, document: Document) -> str:
     """A document's summary, which is made if it is missing."""
     if document.summary is not None:
         return document.summary
-    return _made(session, lambda making: making.document(document.id)) or extract(document.content)
+    made = on_demand(context.session.executor, lambda make: make.document(document.id))
+    return made or extract(document.content)
 
 
-def _made(session: "CommandSession", make: Callable[[Summariser], str]) -> str | None:
-    """As it would be made in the background, for the grove's owner; None where summaries are off, or it fails.
-
-    For models, whose room is small. A person who looks does not wait for one: the first sentence tells.
-    """
-    store = session.executor.store
-    if session.agent.type is not AgentType.MODEL or not is_enabled(store):
-        return None
-    with store.read() as reading:
-        owner = reading.execute(select(schema.grove.c.owner)).scalar_one()
-    try:
-        return make(Summariser(session.executor, Actor(owner), unattended=True))
-    except WeftError:
-        return None
+def with_summaries(context: CommandContext, nodes: Sequence[Node]) -> list[Node]:
+    """The nodes, with summaries where they are longer than one sentence; missing ones are made."""
+    missing = [node for node in nodes if node.summary is None and in_brief(node)[1]]
+    if not missing:
+        return list(nodes)
+    made = on_demand(context.session.executor, lambda make: make.nodes(context.tree, missing)) or ()
+    return list(({node.id: node for node in nodes} | {node.id: node for node in made}).values())

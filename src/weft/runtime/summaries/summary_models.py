@@ -1,4 +1,4 @@
-"""Request a summary: the configured models in order, else the first sentence."""
+"""The models that make summaries: tried in order, else the first sentence."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
@@ -55,19 +55,19 @@ from weft.tree.node import Role
 from weft.tree.snippet import extract
 
 TOKENS = 50
-"""Of a summary, whatever the model."""
+"""Limit of a summary, for every model."""
 LONGEST = 500
-"""Characters of a summary; fifty tokens are fewer, unless a model does not care what it was why."""
+"""Characters of a summary: fifty tokens are fewer, but not every model keeps to its limit."""
 _UNFIT = frozenset({"Cc", "Cs"})
-"""Controls, and halves of characters: no database would keep all of them."""
+"""Controls and lone surrogates: not every database stores them."""
 _CHARACTERS_PER_TOKEN = 3
 _TIMEOUT = 60.0
-_AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and asked again")
+_AGAIN = ProviderError(Trouble.UNKNOWN, "answered with an error, and was called again")
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """A summary, and what models were asked on the way to it."""
+    """A summary, and the calls that were made for it."""
 
     text: str
     calls: tuple[EndedCall, ...] = ()
@@ -83,7 +83,7 @@ def request_summary(
     unattended: bool,
     last_try: bool = True,
 ) -> SummaryResult:
-    """What the first model says that can be asked; else one sentence of the text, marked as extracted.
+    """The answer of the first model that gives one; else one sentence of the text, marked as an extract.
 
     Unattended, a model that costs money is passed over unless a cap holds it. Where every model
     failed, the last error is raised, unless this is the last try.
@@ -94,24 +94,24 @@ def request_summary(
     failed: WeftError | None = None
     calls: list[EndedCall] = []
     for name in models:
-        asking = _Asking(executor, registry, name, prompt, tree=tree, agent=agent, unattended=unattended)
+        call = _SummaryCall(executor, registry, name, prompt, tree=tree, agent=agent, unattended=unattended)
         try:
-            said = asking.ask()
+            summary = call.send()
         except (ProviderError, NotFoundError, LimitExceededError, StorageError) as error:
             failed = error
-            calls += asking.calls(error)
+            calls += call.exchanges(error)
             continue
-        calls += asking.calls(None)
-        if said:
-            return SummaryResult(said, tuple(calls))
+        calls += call.exchanges(None)
+        if summary:
+            return SummaryResult(summary, tuple(calls))
     if isinstance(failed, ProviderError) and failed.retryable and not last_try:
         raise failed
     return SummaryResult(extract(text), tuple(calls))
 
 
 @dataclass(slots=True)
-class _Asking:
-    """One model asked for one summary."""
+class _SummaryCall:
+    """One request to one model for one summary."""
 
     executor: Executor
     registry: ProviderRegistry
@@ -123,7 +123,7 @@ class _Asking:
     unattended: bool
     answer: ModelAnswer = field(default_factory=ModelAnswer)
 
-    def ask(self) -> str:
+    def send(self) -> str:
         executor = self.executor
         provider, model = self.registry.model(self.name)
         profile = provider.profile(model)
@@ -152,7 +152,7 @@ class _Asking:
         return clean_summary(self.answer.choice(0).text)
 
     def _reserve(self, call: str, profile: ModelProfile, prompt: str) -> None:
-        """Under the same caps as whatever else is asked."""
+        """Reserve the expected cost, under the same caps as every other call."""
         executor = self.executor
         tokens = max(len(prompt) // _CHARACTERS_PER_TOKEN, DEFAULT.of_text(prompt))
         expected = expected_micros(profile, prompt=tokens, answer=TOKENS, n=1)
@@ -171,7 +171,7 @@ class _Asking:
         executor.store.write(work)
 
     def _spent(self, profile: ModelProfile) -> int | None:
-        """What it came to: nothing, where nothing came; None where nobody counted, and what was expected stands."""
+        """The cost: 0 without an answer; None where the usage is unknown, so that the expected cost counts."""
         usage, prices = self.answer.usage, profile.prices
         if prices is not None and (usage.prompt is not None or usage.completion is not None):
             return micros_of(prices.cost(usage))
@@ -182,8 +182,8 @@ class _Asking:
             async for event in events:
                 self.answer.add(event)
 
-    def calls(self, error: WeftError | None) -> list[EndedCall]:
-        """Every request that was sent, with what came back; all but the last were answered with an error."""
+    def exchanges(self, error: WeftError | None) -> list[EndedCall]:
+        """Every request that was sent, with its response; all but the last were answered with an error."""
         exchanges = self.answer.recording.exchanges
         return [self._call(each, error if each is exchanges[-1] else _AGAIN) for each in exchanges]
 
@@ -202,15 +202,15 @@ class _Asking:
 
 
 def _spender(transaction: Transaction, tree: int, agent: int) -> Spender:
-    """Who it is for. A document belongs to no tree, and so no tree's cap stands over it."""
+    """The spender. A document belongs to no tree, so no tree's cap limits it."""
     trees = schema.trees
     tree_id = transaction.execute(select(trees.c.ulid).where(trees.c.key == tree)).scalar()
     return Spender.of(tree, tree_id or "", transaction.agent(agent))
 
 
-def clean_summary(said: str) -> str:
-    """What a model said, on one line that can be kept: models are why how long, and some go on."""
-    shown = "".join(each for each in said[: 4 * LONGEST] if each.isspace() or category(each) not in _UNFIT)
+def clean_summary(answer: str) -> str:
+    """A model's answer on one line that can be stored, at most `LONGEST` characters."""
+    shown = "".join(each for each in answer[: 4 * LONGEST] if each.isspace() or category(each) not in _UNFIT)
     line = " ".join(shown.split())
     if len(line) <= LONGEST:
         return line
@@ -218,7 +218,7 @@ def clean_summary(said: str) -> str:
 
 
 def _fitted(prompt: str, profile: ModelProfile) -> str:
-    """A small model's window holds little: the middle of a long message goes first."""
+    """The prompt within a small model's window: the middle of a long message is left out."""
     room = ((profile.window or 100_000) - 4 * TOKENS) * _CHARACTERS_PER_TOKEN // 2
     if len(prompt) <= room:
         return prompt
@@ -236,8 +236,8 @@ _SMALL = (
     "compatible:openrouter/openai/gpt-4o-mini",
 )
 """Each provider's small model of today."""
-NOBODY = "none"
-"""Chosen so that no model is asked."""
+NO_MODEL = "none"
+"""Chosen so that no model is called: summaries are extracts."""
 
 
 def summary_models(
@@ -245,7 +245,7 @@ def summary_models(
 ) -> list[ModelName]:
     """In the order in which they are tried; the next one where one fails."""
     chosen = settings.get(SUMMARY_MODEL)
-    if chosen == NOBODY:
+    if chosen == NO_MODEL:
         return []
     if chosen is not None:
         return [ModelName.parse(str(chosen))]
@@ -256,7 +256,7 @@ def _usable(registry: ProviderRegistry, keys: Keys) -> Iterator[ModelName]:
     there = set(registry.names)
     for text in (*_FIRST, *_SMALL):
         name = ModelName.parse(text)
-        if name.provider in there and _has_key(keys, _whose(name)):
+        if name.provider in there and _has_key(keys, _key_name(name)):
             yield name
     embedded = ModelName.parse(EMBEDDED)
     if embedded.provider in there and _is_installed():
@@ -264,15 +264,15 @@ def _usable(registry: ProviderRegistry, keys: Keys) -> Iterator[ModelName]:
 
 
 def _has_key(keys: Keys, name: str) -> bool:
-    """A file of keys that cannot be read has none for us: there are other models."""
+    """True if there is a key. A file of keys that cannot be read has none: other models are tried."""
     try:
         return keys.place(name) is not None
     except StorageError:
         return False
 
 
-def _whose(name: ModelName) -> str:
-    """The name that the key is kept under."""
+def _key_name(name: ModelName) -> str:
+    """The name that the key is stored under."""
     if name.provider in VARIABLES:
         return name.provider
     return name.model.partition("/")[0]
