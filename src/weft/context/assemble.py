@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
+from weft.context.document import with_item_sources
 from weft.context.fit import Columns, Room, Sketch, Strategy, fit
 from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.rows import (
@@ -32,9 +33,11 @@ def plan_context(request: ContextRequest) -> Plan:
     if request.dialogue:
         rows = _paired(request, _with_input(request))
     else:
+        request = with_item_sources(request)
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
-    head, tail = sources_beside(rows.head), sources_beside(rows.tail, request.pending.sources)
+    head = sources_beside(rows.head, dialogue=request.dialogue)
+    tail = sources_beside(rows.tail, request.pending.sources, dialogue=request.dialogue)
     beside = head | {rows.first + index: extras for index, extras in tail.items()}
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
@@ -93,7 +96,7 @@ def _prices(request: ContextRequest) -> Prices:
         estimator=estimator,
         joined=request.dialogue,
         heading=heading,
-        frame=lambda source: frame_tokens(source.local_id, estimator),
+        frame=lambda source: frame_tokens(source, estimator),
         # What never cuts does not cut a merge's nodes either.
         share=None
         if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT
@@ -116,7 +119,7 @@ def _sketch(
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
-    beside = beside if request.dialogue else {}
+    beside = beside if request.refers else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
     tail = columns_of(

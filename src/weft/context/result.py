@@ -48,6 +48,8 @@ class AssembledContext:
     """Ids of nodes whose tool results are sent as one line each."""
     laid_out: tuple[Layer, ...] = ()
     """The layers that it was made of, where it was made in layers."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of nodes that it shows by an extract: starting a generation queues their summaries."""
 
     @property
     def tokens(self) -> int:

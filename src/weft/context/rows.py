@@ -69,6 +69,8 @@ class ExtraSource(NamedTuple):
     left_out: Reason | None = None
     least: int | None = None
     """As a candidate's."""
+    item: bool = False
+    """An attachment of a document, not a node."""
 
 
 class Instead(NamedTuple):
@@ -208,7 +210,7 @@ class Prices:
         if source.left_out is not None or source.tokens == 0:
             return 0
         frame = self.frame(source) if self.frame is not None else 0
-        return self.capped(source) + frame + self.joint
+        return self.capped(source) + frame + self.estimator.joint
 
     def capped(self, source: ExtraSource) -> int:
         if source.role is SourceRole.PRIMARY and self.share is not None:
@@ -275,13 +277,13 @@ def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
 
 
 def sources_beside(
-    rows: Sequence[Candidate], pending: tuple[ExtraSource, ...] = ()
+    rows: Sequence[Candidate], pending: tuple[ExtraSource, ...] = (), *, dialogue: bool = True
 ) -> dict[int, tuple[ExtraSource, ...]]:
     """The sources before each row's message, by the index of the row.
 
     What came with a person's own message is directly before it, and left out with it. What was given for
     an answer is before the message that is answered, and so is what is `pending`. Notes are before the
-    node that they are on.
+    node that they are on. In a document each source belongs to the node that it came with.
     """
     found: dict[int, tuple[ExtraSource, ...]] = {}
 
@@ -291,7 +293,7 @@ def sources_beside(
             found[index] = found.get(index, ()) + extras
 
     for index, row in enumerate(rows):
-        if row.sources and row.role == "user" and row.kind != "tool_result":
+        if row.sources and (not dialogue or (row.role == "user" and row.kind != "tool_result")):
             gone = Reason.WITH_MESSAGE if row.left_out in _GONE else None
             add(index, tuple(each._replace(left_out=each.left_out or gone) for each in row.sources))
         elif row.sources:

@@ -87,6 +87,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         warnings=envelope.warnings,
         estimator=envelope.estimator,
         laid_out=envelope.layers,
+        unsummarised=plan.unsummarised,
     )
 
 

@@ -256,16 +256,15 @@ class PathReader:
     def _levels(self, rows: list[NodeRow]) -> list["_Level"]:
         session, tree = self.tree.session, self.tree.key
         seen = self._resolved(rows)
-        beside = (
-            sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
-            if self.dialogue
-            else {}
-        )
+        beside = sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
         notes = notes_on(session, tree, [row.position for row in seen]) if self.has_notes else {}
         others |= {note.key: note for listed in notes.values() for note in listed}
-        sizes = self._sizes([*seen, *others.values()])
+        if self.dialogue:
+            sizes = beside_sizes = self._sizes([*seen, *others.values()])
+        else:
+            sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
         self.seen |= {row.ulid: row for row in seen}
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
         levels: list[_Level] = []
@@ -284,10 +283,11 @@ class PathReader:
             if row.key in extras or row.position in notes or size[1:] != _WORDS_ALONE:
                 candidate = candidate._replace(
                     sources=tuple(
-                        self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
+                        self._extra(others[key], role, beside_sizes[key])
+                        for key, role in extras.get(row.key, ())
                     ),
                     notes=tuple(
-                        self._extra(note, SourceRole.CONTEXT, sizes[note.key])
+                        self._extra(note, SourceRole.CONTEXT, beside_sizes[note.key])
                         for note in notes.get(row.position, ())
                     ),
                     least=size.least,
@@ -334,14 +334,17 @@ class PathReader:
             annotations=self.annotations,
         )
 
-    def _sizes(self, rows: Sequence[NodeRow]) -> dict[int, "_Size"]:
-        """From the counts that nodes carry; contents are read only for what counts cannot say."""
-        of_counts, dialogue = self.estimator.of_counts, self.dialogue
+    def _sizes(self, rows: Sequence[NodeRow], *, words: bool = False) -> dict[int, "_Size"]:
+        """From the counts that nodes carry; contents are read only for what counts cannot say.
+
+        Of a document's own nodes only the `words` count.
+        """
+        of_counts = self.estimator.of_counts
         found: dict[int, _Size] = {}
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if (dialogue and row.flags & _BLANK) or not (dialogue or kind in SPOKEN):
+            if kind not in SPOKEN if words else row.flags & _BLANK:
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
@@ -350,13 +353,11 @@ class PathReader:
                 found[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
-            found |= {key: self._size(content) for key, content in contents.items()}
-        return found | self._with_tools(rows, found)
+            found |= {key: self._size(content, words=words) for key, content in contents.items()}
+        return found if words else found | self._with_tools(rows, found)
 
     def _with_tools(self, rows: Sequence[NodeRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
         """Calls and results with their ids: only contents tell which belong together, so these are read."""
-        if not self.dialogue:
-            return {}
         found: dict[int, _Size] = {}
         tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
         for start in range(0, len(tools), _TOOLS_AT_ONCE):
@@ -365,8 +366,8 @@ class PathReader:
                 found[key] = sizes[key]._replace(tools=tools_of(content))
         return found
 
-    def _size(self, content: Content) -> "_Size":
-        if not self.dialogue:
+    def _size(self, content: Content, *, words: bool) -> "_Size":
+        if words:
             return _Size(tokens_of_content(Text(spoken_text(content)), self.estimator))
         tokens = tokens_of_content(content, self.estimator)
         if not isinstance(content, Mixed):
