@@ -445,7 +445,7 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
     contents.clear()
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
-    assert not contents._kept
+    assert not contents._contents._values
     assert {(change.before, change.after) for change in changes} >= {
         ("kept", "cut"),
         ("cut", "kept"),
@@ -465,7 +465,7 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
     contents.clear()
     found = chat.context(limit=800)
     kept = sum(count for outcome, (count, _) in found.manifest.totals().items() if outcome == "kept")
-    assert len(contents._kept) <= kept
+    assert len(contents._contents._values) <= kept
     again = chat.context(limit=800)
     assert again == found
 
@@ -473,9 +473,9 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
 def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
     tree = fresh_loom.plant("Gone", "a secret")
     tree.context()
-    assert fresh_loom.caller.executor.contents._kept
+    assert fresh_loom.caller.executor.contents._contents._values
     tree.delete(confirm=tree.id)
-    assert not fresh_loom.caller.executor.contents._kept
+    assert not fresh_loom.caller.executor.contents._contents._values
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
@@ -487,8 +487,8 @@ def test_the_contents_at_hand_stay_within_their_room(loom, chat):
     narrow = Contexts(loom.contexts.store, loom.contexts.actor, small)
     wide = chat.context()
     assert narrow.at(chat.value.tree_id, chat.id, ContextOptions()) == wide
-    assert small._used <= 3_000
-    assert 0 < len(small._kept) < 60
+    assert small._contents._used <= 3_000
+    assert 0 < len(small._contents._values) < 60
 
 
 def test_an_estimator_that_needs_texts_gets_them(loom, chat):
