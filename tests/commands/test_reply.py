@@ -3,12 +3,15 @@
 import inspect
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.commands import reply
 from weft.commands.catalog import CATALOG, ROWS, help_on, help_text, refusal
 from weft.commands.parse import check_limits, parse
 from weft.commands.reply import Result, results_message, shortened
+from weft.context.tokens import DEFAULT
 from weft.errors import CODES, InvalidSyntaxError, LimitExceededError
 from weft.tree.agent import ALL_PERMISSIONS, ANALYST, COLLABORATOR, SUBJECT, Permission
 from weft.tree.tree import Mode
@@ -151,6 +154,15 @@ def test_a_result_over_the_threshold_is_summarised_with_a_handle_for_the_rest():
     )
     assert shown.text == long.text
     assert shortened(result(4, tokens=1_000), str.upper).shown == "✓ done"
+
+
+@covers("command.threshold-configurable")
+@given(st.text(min_size=1, max_size=400), st.text(max_size=400), st.integers(0, 50))
+def test_a_threshold_never_makes_a_result_longer(text, summary, inline):
+    whole = result(3, text, tokens=DEFAULT.of_text(text))
+    shown = shortened(whole, lambda _: summary, inline=inline).shown
+    assert len(shown) <= len(text)
+    assert DEFAULT.of_text(shown) <= whole.tokens
 
 
 def test_every_code_of_a_command_has_its_row():

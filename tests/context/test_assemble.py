@@ -1,5 +1,6 @@
 """From a path to a request: whatever the path, the budget and the settings."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -276,6 +277,52 @@ def test_a_context_source_stands_before_the_message_that_is_answered():
     ]
     dropped = next(entry for entry in context.manifest if entry.id == "x2")
     assert (dropped.outcome, dropped.reason) == (Outcome.EXCLUDED, "pruned")
+
+
+@covers("source.own-message", "source.left-out-like-any-node")
+def test_what_came_with_a_persons_own_message_is_directly_before_it():
+    story = Story().say("Which way?").answer("The short one.")
+    before = assemble(story.request(500, profile=Profile(prefill=True)), story.contents)
+    seen, gone = story.source("A map."), story.source("secret", left_out=Reason.EXCLUDED)
+    other = story.source("The long one.", SourceRole.PRIMARY)
+    story.say("The first or the second?", sources=[seen, gone, other])
+    after = assemble(story.request(500), story.contents)
+    assert after.messages[:2] == before.messages
+    assert after.messages[2].text == (
+        f'<reference node="{seen.local_id}">\nA map.\n</reference>\n\n'
+        f'<reference node="{other.local_id}">\nThe long one.\n</reference>\n\nThe first or the second?'
+    )
+    story.answer("The second.", sources=[story.source("A guide.")]).say("Thanks.")
+    answered = assemble(story.request(500), story.contents).messages
+    assert answered[:2] == before.messages
+    words = ["A map.", "The long one.", "A guide.", "The first or the second?"]
+    places = [answered[2].text.index(each) for each in words]
+    assert places == sorted(places)
+
+
+@covers("source.own-message", "exclusion.reason-in-the-manifest")
+def test_what_came_with_a_message_is_left_out_with_it():
+    story = Story().say("Which way?").answer("The short one.")
+    other = story.source("The long one.", SourceRole.PRIMARY)
+    story.say("Both.", sources=[other], left_out=Reason.EXCLUDED).say("Go on.")
+    context = assemble(story.request(500), story.contents)
+    assert [message.text for message in context.messages] == ["Which way?", "The short one.", "Go on."]
+    dropped = next(entry for entry in context.manifest if entry.id == other.local_id)
+    assert (dropped.outcome, dropped.reason) == (Outcome.DROPPED, "its message is left out")
+
+
+@covers("source.own-message", "fit.budget-never-exceeded")
+@given(story=stories(), budget=st.integers(1, 400))
+def test_a_merge_leaves_the_messages_before_it_as_they_were(story, budget):
+    story.answer("So far.")
+    before = assemble(story.request(100_000, profile=Profile(prefill=True)), story.contents)
+    other = story.source("the other way " * 9, SourceRole.PRIMARY)
+    story.say("And both?", sources=[other])
+    after = assemble(story.request(100_000), story.contents)
+    assert after.messages[:-1] == before.messages
+    assert after.messages[-1].text.endswith("</reference>\n\nAnd both?")
+    with contextlib.suppress(ContextLimitError):
+        assert assemble(story.request(budget), story.contents).tokens <= budget
 
 
 @covers("source.images-as-image-blocks")

@@ -39,6 +39,7 @@ from weft.tree.content import (
     makes_calls,
 )
 from weft.tree.edge import EdgeType, SourceRole
+from weft.tree.item import Item
 from weft.tree.measure import measure_content
 from weft.tree.node import Role
 from weft.tree.tree import Mode
@@ -396,6 +397,23 @@ def test_sources_that_come_with_a_generation_stand_before_it(loom):
     assert "Mind the gap." in note.context(annotations=[note]).messages[-1].text
     with pytest.raises(InvalidInputError):
         here.context(context="abcd")
+
+
+@covers("source.own-message")
+@pytest.mark.parametrize("way", ["plain", "layered", "loom-aware"])
+def test_the_ways_of_a_merge_are_read_in_order_before_what_was_said_of_them(loom, way):
+    permissions = ["loom_aware"] if way == "loom-aware" else None
+    model = loom.add_agent(f"Way {way}", model_ref="local:any", permissions=permissions)
+    tree = loom.plant("Ways", "Which way?")
+    one, two = tree.root.say("Over the hill.", author=model.id), tree.root.say("By the sea.", author=model.id)
+    merged = one.merge(two, content="The first is steep, the second is long.")
+    if way == "layered":
+        merged.attach(Item(id="note.md", type="note", content="Wind from the north."))
+    text = [message.text for message in merged.context(agent=model.id).messages]
+    assert "Which way?" in text[0]
+    assert "Over the hill." in text[1]
+    assert text[2].index("By the sea.") < text[2].index("The first is steep")
+    assert ("Wind from" in "".join(text)) is (way == "layered")
 
 
 @covers("exclusion.annotations", "exclusion.annotations-on-request", "exclusion.reason-in-the-manifest")

@@ -16,10 +16,12 @@ from weft.errors import ProviderError, Trouble
 from weft.providers.base import ModelPrices, ProviderRegistry, installed_providers
 from weft.providers.keys import Keys
 from weft.providers.scripted import PROFILE
+from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.summaries.summariser import NODE, TREE
 from weft.runtime.summaries.summary_models import summary_models
 from weft.store import schema
 from weft.store.bodies import manifest_of, request_segments
+from weft.store.lookup import find_tree
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
 from weft.tree.snippet import extract, is_extract
@@ -324,6 +326,32 @@ def test_a_command_that_ends_at_once_leaves_the_summary_to_a_later_process(tmp_p
         assert grove.summaries.work_off() == 1
         (tree,) = grove.trees()
         assert grove.tree(tree.id).cursor.value.summary is not None
+
+
+@covers("summary.due-row")
+def test_missing_summaries_are_queued_once_unless_they_were_tried(address):
+    down = Scripted(lambda *_: ProviderError(Trouble.SERVER_ERROR, "down"))
+    with grove_with(address, down) as grove:
+        tree = grove.plant("Tea", "Let it steep.")
+        nodes = [tree.root, tree.say("Pour."), tree.say(" "), tree.say("A secret.").exclude()]
+        assert grove.summaries.work_off() == 3
+        grove.summaries.choose_model("scripted:small")
+        written = [tree.say(f"Turn {number}.") for number in range(3)]
+        assert grove.summaries.work_off(1) == 1
+        ids = [node.id for node in (*nodes, *written)]
+        for _ in range(2):
+            grove.caller.executor.store.write(
+                lambda transaction: queue_missing(transaction, tree_key(grove, tree), ids, now=1)
+            )
+        # The first two have extracts, two have nothing to send, one was tried and waits for its next try.
+        assert sorted(waiting(grove)) == [5, 6, 7]
+        retried = [job.target for job in grove.jobs.all() if job.attempts]
+        assert retried == [5]
+
+
+def tree_key(grove, tree):
+    with grove.caller.executor.store.read() as session:
+        return find_tree(session, tree.id)
 
 
 @covers("summary.excluded-not-sent")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from weft.commands.lexer import quote
 from weft.error_hints import Face, hint_on
 from weft.errors import CrossTreeError, NotFoundError, WeftError
+from weft.tree.measure import measure
 from weft.tree.tree import Mode
 
 _FACTS = " · "
@@ -227,13 +228,18 @@ class Result:
 
 
 def shortened(result: Result, summarise: Callable[[str], str], *, inline: int = INLINE_TOKENS) -> Result:
-    """The result as it goes back: whole up to the threshold, else its summary and the handle for the rest."""
+    """The result as it goes back: whole up to the threshold, else its summary and the handle for the rest.
+
+    Whole, too, where the summary and the handle would be longer.
+    """
     if result.tokens <= inline:
         return result
     first, _, _ = result.text.partition("\n")
     note = f"  {result.tokens:,} tokens in all · → view result:{result.number} for the rest"
     summary = summarise(result.text).rstrip().lstrip("\n")
-    return replace(result, short=f"{first}\n{summary}\n{note}")
+    text = f"{first}\n{summary}\n{note}"
+    shorter = len(text) < len(result.text) and measure(text).tokens < result.tokens
+    return replace(result, short=text) if shorter else result
 
 
 def results_message(results: Sequence[Result]) -> str:

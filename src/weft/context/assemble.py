@@ -18,6 +18,7 @@ from weft.context.rows import (
     bound_of,
     columns_of,
     left_out_of,
+    sources_beside,
 )
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
@@ -33,7 +34,8 @@ def plan_context(request: ContextRequest) -> Plan:
     else:
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
-    beside = _beside(rows, request.pending.sources)
+    head, tail = sources_beside(rows.head), sources_beside(rows.tail, request.pending.sources)
+    beside = head | {rows.first + index: extras for index, extras in tail.items()}
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
         raise _nothing_left(reasons)
@@ -44,26 +46,11 @@ def plan_context(request: ContextRequest) -> Plan:
         rows=rows,
         prices=prices,
         sketch=sketch,
+        room=room,
         fit=fit(sketch, room, request.rules),
         reasons=reasons,
         beside=beside,
     )
-
-
-def _beside(rows: PathOutline, pending: tuple[ExtraSource, ...]) -> dict[int, tuple[ExtraSource, ...]]:
-    """The sources of an edge stand before the message that its target answers, notes before their own."""
-    found: dict[int, tuple[ExtraSource, ...]] = {}
-    for start, known in ((0, rows.head), (rows.first, rows.tail)):
-        for index, row in enumerate(known):
-            # Of the tail's first level the one before is not known, unless it is the path's root.
-            if row.sources and index:
-                found[start + index - 1] = found.get(start + index - 1, ()) + row.sources
-            if row.notes:
-                found[start + index] = row.notes
-    last = rows.first + len(rows.tail) - 1
-    if pending and last >= 0:
-        found[last] = found.get(last, ()) + pending
-    return found
 
 
 def _with_input(request: ContextRequest) -> PathOutline:
@@ -117,8 +104,7 @@ def _sketch(
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
-    # A document takes only the words of its nodes; sources are of no use to it.
-    pending = request.pending.sources if request.dialogue else ()
+    beside = beside if request.dialogue else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
     start = rows.start
@@ -127,8 +113,9 @@ def _sketch(
     tail = columns_of(
         rows.tail,
         prices,
+        beside,
+        first=rows.first,
         start=max(0, start) if between is None else between.end,
-        pending=pending,
         known_before=between is None,
     )
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
@@ -138,15 +125,14 @@ def _sketch(
         return prices.floor(row, beside.get(level, ()), tail.live(level - rows.first))
 
     def parts_of(level: int) -> list[tuple[str, int]]:
-        extras = beside.get(level, ()) if request.dialogue else ()
-        found = [(extra.local_id, prices.of_source(extra)) for extra in extras]
+        found = [(extra.local_id, prices.of_source(extra)) for extra in beside.get(level, ())]
         own = tail.live(level - rows.first) - sum(size for _, size in found)
         return [(rows.at(level).local_id, own), *found]
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
     reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices)
+    head = columns_of(rows.head, prices, beside)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )

@@ -81,6 +81,16 @@ def recent_over(count: int, needed: int, budget: int) -> ContextLimitError:
     )
 
 
+def pins_over(pins: Sequence[tuple[str, int]], budget: int) -> ContextLimitError:
+    """A loom-aware agent's pins are never left out: each is named with its tokens, the largest first."""
+    named = ", ".join(f"{name} {tokens:,}" for name, tokens in sorted(pins, key=lambda pin: -pin[1]))
+    needed = sum(tokens for _, tokens in pins)
+    return ContextLimitError(
+        f"the pins need {needed:,} tokens and leave too little of the budget of {budget:,} ({named})",
+        hint="drop a pin, lower the agent's inlineTokens, or choose a model with a larger window",
+    )
+
+
 def context_over(
     needed: int, budget: int, parts: Sequence[tuple[str, int]], *, at_least: bool = False
 ) -> ContextLimitError:

@@ -249,7 +249,7 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
     if rules.strategy is Strategy.STOP_AT_LIMIT:
         raise _over(sketch, room)
     rules = _affordable(room, rules)
-    recent = _recent(sketch.tail, rules.minimum_recent)
+    recent = recent_start(sketch.tail, rules.minimum_recent)
     space = room.free - rules.marker.allowance
     if rules.marker.template or rules.strategy is Strategy.TRUNCATE_MIDDLE:
         space -= room.joints
@@ -334,9 +334,9 @@ def window_of_grid(budget: int, window: int | None) -> int:
     return found
 
 
-def _recent(tail: Columns, minimum: int) -> int:
-    """Where the recent nodes begin; a tool group is not begun in its middle."""
-    index, wanted = len(tail), max(1, minimum)
+def recent_start(tail: Columns, minimum: int, end: int | None = None) -> int:
+    """Where the recent nodes before `end` begin; a tool group is not begun in its middle."""
+    index, wanted = len(tail) if end is None else end, max(1, minimum)
     while index > 0 and wanted > 0:
         index -= 1
         wanted -= tail.sums[index + 1] > tail.sums[index] and (
@@ -405,7 +405,7 @@ def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: in
         cut = recent
     else:
         cut = bisect_left(tail.sums, tail.sums[-1] - (space - kept))
-        cut = _stepped(tail, cut, room, rules, recent) if rules.step else _past_group(tail, cut, recent)
+        cut = stepped_cut(tail, cut, room, rules, recent) if rules.step else _past_group(tail, cut, recent)
     cut = max(cut, head - first)
     level = first + cut
     marker = _marker(sketch, rules.marker, head, level)
@@ -428,7 +428,7 @@ def _past_group(tail: Columns, cut: int, recent: int) -> int:
     return min(cut, recent)
 
 
-def _stepped(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -> int:
+def stepped_cut(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -> int:
     """The first place on the grid at or after the exact cut: it stays while the path grows."""
     step = max(1, int(rules.step * window_of_grid(room.budget, room.window)))
     line = -(-tail.ruler[exact] // step) * step

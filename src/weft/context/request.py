@@ -8,7 +8,7 @@ from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
-from weft.context.manifest import Piece
+from weft.context.manifest import NO_LIMIT, Piece
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import Instruction, Standing, SystemContext, SystemParts, build_system
@@ -127,7 +127,8 @@ class ContextRequest:
         return Rules(
             strategy=preferences.truncation_strategy,
             step=preferences.step(prefix_cache=self.profile.prefix_cache),
-            minimum_recent=preferences.minimum_recent_nodes,
+            # Where the history is reduced, what is left is shortened, not cut.
+            minimum_recent=NO_LIMIT if self.folded else preferences.minimum_recent_nodes,
             marker=marker,
             dialogue=self.dialogue,
         )
@@ -231,6 +232,7 @@ class Plan:
     """The outline with the pending input as its last level, if there is one."""
     prices: Prices
     sketch: Sketch
+    room: Room
     fit: Fit
     reasons: Mapping[int, Reason]
     """Why a known level is left out, where it is."""
@@ -242,6 +244,8 @@ class Plan:
     """The layers, where the request is made in layers."""
     pruned: tuple[Piece, ...] = ()
     """What reducing the history did."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
 
     @property
     def kept(self) -> list[int]:

@@ -1,6 +1,6 @@
 """Which levels of a path are candidates at all, what each would cost, and why the others are not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
@@ -36,9 +36,11 @@ class Reason(StrEnum):
     IN_SYSTEM = "part of the system context"
     NO_WORDS = "no words, and a document is words"
     COLLAPSED = "in a folded range"
+    WITH_MESSAGE = "its message is left out"
 
 
 _OWN = frozenset({None, Reason.UNPAIRED})
+_GONE = frozenset({Reason.EXCLUDED, Reason.PRUNED, Reason.HIDDEN, Reason.ANNOTATION})
 
 Annotations: TypeAlias = bool | frozenset[str]
 """True includes all annotations, a set those with these ids."""
@@ -101,7 +103,7 @@ class Candidate(NamedTuple):
     author: str = ""
     left_out: Reason | None = None
     sources: tuple[ExtraSource, ...] = ()
-    """Of the edge into this node: they stand before the message that it answers."""
+    """Of the edge into this node: before its own message if a person wrote it, else before what it answers."""
     notes: tuple[ExtraSource, ...] = ()
     """The annotations on this node: where they are wanted, they stand before its message."""
     least: int | None = None
@@ -260,15 +262,45 @@ def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     return reasons
 
 
+def sources_beside(
+    rows: Sequence[Candidate], pending: tuple[ExtraSource, ...] = ()
+) -> dict[int, tuple[ExtraSource, ...]]:
+    """The sources before each row's message, by the index of the row.
+
+    What came with a person's own message is directly before it, and left out with it. What was given for
+    an answer is before the message that is answered, and so is what is `pending`. Notes are before the
+    node that they are on.
+    """
+    found: dict[int, tuple[ExtraSource, ...]] = {}
+
+    def add(index: int, extras: tuple[ExtraSource, ...]) -> None:
+        # What the first row answers is not known.
+        if extras and index >= 0:
+            found[index] = found.get(index, ()) + extras
+
+    for index, row in enumerate(rows):
+        if row.sources and row.role == "user" and row.kind != "tool_result":
+            gone = Reason.WITH_MESSAGE if row.left_out in _GONE else None
+            add(index, tuple(each._replace(left_out=each.left_out or gone) for each in row.sources))
+        elif row.sources:
+            add(index - 1, row.sources)
+        add(index, row.notes)
+    add(len(rows) - 1, pending)
+    return found
+
+
 def columns_of(
     rows: Sequence[Candidate],
     prices: Prices,
+    beside: Mapping[int, tuple[ExtraSource, ...]],
     *,
+    first: int = 0,
     start: int = 0,
-    pending: tuple[ExtraSource, ...] = (),
     known_before: bool = True,
 ) -> Columns:
-    """The columns that fitting reads. `start` is the ruler before the first level.
+    """The columns that fitting reads. `start` is the ruler before the first row, whose level is `first`.
+
+    `beside` has the sources before each level's message, as `sources_beside` places them.
 
     With `known_before` false the first level may follow one of its own role, and is
     priced with the joint.
@@ -278,11 +310,9 @@ def columns_of(
     costs: list[int] = []
     seam, joint, heading = prices.seam, prices.joint, prices.heading
     spoken: str | None = None if known_before else "?"
-    followed = zip(rows, reasons, [*(row.sources for row in rows[1:]), pending], strict=False)
-    for row, reason, extras in followed:
-        cost = 0
-        if extras or row.notes:
-            cost = sum(prices.of_source(extra) for extra in (*row.notes, *extras))
+    for level, (row, reason) in enumerate(zip(rows, reasons, strict=True), first):
+        extras = beside.get(level)
+        cost = sum(map(prices.of_source, extras)) if extras else 0
         if reason is None:
             cost += row.tokens + row.before + seam
             if spoken in {row.role, "?", "tool"}:

@@ -24,7 +24,7 @@ def test_pins_stand_in_the_block_until_they_are_dropped(work):
     assert memory_block(work.session.memory()) == (
         "=== Operational Memory ===\nPinned:\n"
         f'  [{a}] "Why did she come back? Nobody in the village knows."\n'
-        f'  doc:"{doc}" §motivation (5 words) "# Motivation\n    She is afraid."\n'
+        f'  doc:"{doc}" §motivation (3 words)\n    "# Motivation\n    She is afraid."\n'
         f'  result:3 → view {work.b.local_id} "✓ [{work.b.local_id}] human · just now\n'
         "      Her mother's death.\"\n\n"
         "Recent actions:\n"
@@ -36,6 +36,35 @@ def test_pins_stand_in_the_block_until_they_are_dropped(work):
     assert work.ok("drop pin result:3") == "✓ dropped pin result:3"
     assert work.session.memory().pins == ()
     assert work.no(f"drop pin:{a}") == (f"✗ NOT_FOUND: [{a}] is not pinned\n  hint: → memory shows your pins")
+
+
+@covers("memory.excluded-pin")
+def test_a_pin_on_an_excluded_or_pruned_node_shows_its_id_alone_until_it_is_back(work):
+    a, b = work.a, work.b
+    for node in (a, b):
+        work.ok(f"pin {node.local_id}")
+    pinned = memory_block(work.session.memory())
+    a.exclude()
+    b.prune()
+    lines = f"Pinned:\n  [{a.local_id}] (excluded)\n  [{b.local_id}] (excluded)\n"
+    assert lines in memory_block(work.session.memory())
+    context = a.context(agent=work.session.agent.name)
+    assert lines in context.system
+    assert b.text not in context.system
+    a.include()
+    b.restore()
+    assert memory_block(work.session.memory()) == pinned
+
+
+@covers("command.pin", "memory.block-format")
+def test_the_words_of_a_pinned_section_are_counted_without_its_heading_and_marks(work):
+    work.document.save("# Motivation\n\n- She *is* afraid.\n* * *\n## Old\n1. Always.\n\n# Other\nNot this.")
+    work.ok(f'pin doc:"{work.document.title}" section:motivation')
+    (pin,) = work.session.memory().pins
+    # She, *is*, afraid., Old, 1., Always.
+    assert pin.words == 6
+    line = f'  doc:"{work.document.title}" §motivation (6 words)\n    "# Motivation\n'
+    assert line in memory_block(work.session.memory())
 
 
 @covers("command.pin")
@@ -51,7 +80,8 @@ def test_a_pinned_document_is_shown_as_it_is_now_and_only_to_who_may_read_it(wor
     assert work.session.memory().pins[0].text == ""
     work.loom.document(doc.id).delete(confirm=doc.id)
     (pin,) = work.session.memory().pins
-    assert (pin.title, pin.text, pin.words) == (doc.title, "", 0)
+    assert (pin.title, pin.text, pin.words) == (doc.title, "", None)
+    assert f'  doc:"{doc.title}" (not available)\n' in memory_block(work.session.memory())
     work.ok(f'drop pin doc:"{doc.title}"')
 
 

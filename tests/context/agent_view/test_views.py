@@ -194,6 +194,22 @@ def test_a_pin_stands_in_full_up_to_the_threshold_else_as_an_excerpt():
     assert len(block) < 400
 
 
+@covers("memory.pins-inline-or-excerpt", "command.threshold-configurable")
+@given(st.text(min_size=1, max_size=600), st.integers(0, 200))
+def test_an_excerpt_of_a_pin_is_never_longer_than_the_pin(text, inline):
+    pins = (PinnedNode(node="a7x2", text=text), PinnedDocument(title="notes", words=3, text=text))
+    short, whole = (
+        memory_block(MemoryContents(pins=pins), Showing(inline=each)) for each in (inline, 10_000)
+    )
+    assert len(short) <= len(whole)
+
+
+@covers("memory.excluded-pin")
+def test_a_pin_on_an_excluded_node_shows_its_id_alone():
+    block = memory_block(MemoryContents(pins=(PinnedNode(node="a7x2", text=None),)))
+    assert block == "=== Operational Memory ===\nPinned:\n  [a7x2] (excluded)\n==="
+
+
 @covers("memory.stashes-out-of-context")
 def test_a_stash_is_out_of_the_block_until_recalled_and_for_the_next_turn_after():
     memory = MemoryContents(stashes=(StashedText(label="theme", text="Loss,\nand the sea."),))

@@ -147,6 +147,8 @@ def _headings(
         # An empty root is no text that a boundary could end.
         first = next((row.id for row in rows if row.left_out is None and row.tokens), None)
         return {row.id: boundary(first=row.id == first, model=loom.facts[row.id].model) for row in known}
+    # The message of a tool has none.
+    known = [row for row in known if row.role != Role.TOOL]
     if cached:
         return {row.id: f"{absolute_heading(loom.facts[row.id])}\n" for row in known}
     return {row.id: f"{heading(loom.facts[row.id], loom.now)}\n" for row in known}

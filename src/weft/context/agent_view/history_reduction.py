@@ -1,277 +1,460 @@
-"""Make a loom-aware context shorter before anything is cut, and say so.
+"""Make a loom-aware context shorter before anything is cut, and name what was reduced.
 
-First older conversation becomes its summaries, oldest first; then the trace is told in
-short; then what is only passing goes; and a line tells the model what it misses and how to
+First older conversation becomes its summaries, oldest first; then the trace is compressed;
+then unpinned ephemeral content goes; and a line tells the model what it misses and how to
 get it back. Pins are in the memory block, and nothing here touches them.
+
+The states of a reduction are one sequence, each showing one summary or one node in full more
+than the state before. A limit takes the last state that fits, so a larger limit never shows less.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import NamedTuple
 
 from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
-from weft.context.fit import Strategy, window_of_grid
-from weft.context.manifest import EntryKind, Gap, Outcome, Piece, Run
+from weft.context.agent_view.loom_block import connections_line
+from weft.context.agent_view.memory_block import pin_lines
+from weft.context.checks import pins_over
+from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid
+from weft.context.manifest import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.manifest_build import COLLAPSED
 from weft.context.request import ContextRequest, Plan
-from weft.context.rows import Candidate, PathOutline, bound_of, left_out_of
+from weft.context.rows import Candidate, PathOutline, Reason, columns_of
+from weft.context.settings import LoomLayout
+from weft.context.tokens import Estimator
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
+from weft.tree.measure import measure
+from weft.tree.snippet import is_extract
 
-_SHARE = 4
-"""Summaries may take one part in so many of the budget."""
+_OF_NODES = 3
+"""Summaries take at most one part in so many of what the nodes in full take."""
+_OF_WINDOW = 8
+"""Where the boundary moves in steps: one part in so many of the window, which does not change as a path grows."""
 _CUT = "newest results cut"
 _RECENT = 3
-"""What is left of the trace in full when it is compressed."""
+"""How many actions stay in full when the trace is compressed."""
+_COUNTED = "pruned: counted in a range"
+_BACK_NODES = "→ view ID full"
+_OUTCOMES = {Reason.COLLAPSED: Outcome.COLLAPSED, Reason.IN_SYSTEM: Outcome.MERGED}
+
+
+def plan_loomaware(request: ContextRequest, loom: LoomAware) -> Plan:
+    """Plan what a loom-aware agent is sent; where it does not fit, reduce it before any strategy cuts.
+
+    With `stopAtLimit` nothing is reduced: the error says by how much it is too long.
+    """
+    try:
+        return _planned(request, loom)
+    except ContextLimitError:
+        of_text = request.estimator.of_text
+        pins = [(name, of_text(line)) for name, line in pin_lines(loom.memory.pins, loom.showing)]
+        if sum(tokens for _, tokens in pins) <= request.budget and not (
+            pins and _fits_without(request, loom)
+        ):
+            raise
+        over = pins_over(pins, request.budget)
+    raise over
+
+
+def _planned(request: ContextRequest, loom: LoomAware) -> Plan:
+    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
+        return plan_loom(request, loom)
+    whole = _fitting(lambda: plan_loom(request, loom))
+    return whole or _Reduction(request, loom).plan()
+
+
+def _fits_without(request: ContextRequest, loom: LoomAware) -> bool:
+    """Whether all that does not fit are the pins."""
+    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
+        return False
+    try:
+        _planned(request, replace(loom, memory=replace(loom.memory, pins=())))
+    except ContextLimitError:
+        return False
+    return True
+
+
+def _fitting(plan_of: Callable[[], Plan]) -> Plan | None:
+    """The plan, if all of it fits."""
+    try:
+        plan = plan_of()
+    except ContextLimitError:
+        return None
+    return None if plan.fit.truncated or plan.fit.shortened else plan
+
+
+class _Size(NamedTuple):
+    """The size of a text that grows piece by piece."""
+
+    narrow: int = 0
+    wide: int = 0
+    tokens: int = 0
+    """The sum of the pieces, for an estimator that needs the text."""
+
+    def plus(self, text: str, estimator: Estimator, sign: int = 1) -> "_Size":
+        if not estimator.linear:
+            return self._replace(tokens=self.tokens + sign * estimator.of_text(text))
+        size = measure(text)
+        return _Size(self.narrow + sign * size.narrow, self.wide + sign * size.wide)
+
+    def cost(self, estimator: Estimator) -> int:
+        counts = estimator.of_counts
+        return self.tokens if counts is None else counts(self.narrow, self.wide)
+
+
+class _State(NamedTuple):
+    """Levels before `boundary` are reduced: those from `oldest` on to a summary each, earlier ones to a count.
+
+    Both count from the first level of the outline's tail.
+    """
+
+    boundary: int
+    oldest: int
+    lines: _Size = _Size()
 
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """The oldest levels as one, with their summaries."""
+    """The row in the place of the reduced levels."""
 
     levels: int
-    first: str
-    last: str
+    """How many levels of the path it replaces, left out ones too."""
+    label: str
     text: str
-
-    @property
-    def label(self) -> str:
-        return self.first if self.levels == 1 else f"{self.first}-{self.last}"
+    notice: str
+    extracts: tuple[str, ...]
 
 
-def plan_loomaware(request: ContextRequest, loom: LoomAware) -> Plan:
-    """Plan what a loom-aware agent is sent; where it does not fit, prune before any strategy cuts.
-
-    With `stopAtLimit` nothing is pruned: it says by how much it is too long.
-    """
-    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
-        return plan_loom(request, loom)
-    whole = _tried(request, loom, None)
-    if whole is not None:
-        return whole
-    return _Pruning(request, loom).plan()
-
-
-def _tried(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> Plan | None:
-    """The plan, if all of it fits."""
-    try:
-        found = _planned(request, loom, folded)
-    except ContextLimitError:
-        return None
-    fits = not found.fit.truncated and not found.fit.shortened
-    return found if fits else None
-
-
-def _planned(request: ContextRequest, loom: LoomAware, folded: _Folded | None) -> Plan:
-    if folded is None:
-        return plan_loom(request, loom)
-    return plan_loom(_folded_request(request, folded), loom)
-
-
-def _folded_request(request: ContextRequest, folded: _Folded) -> ContextRequest:
-    outline = request.outline
-    cut = folded.levels
-    rest = [outline.at(level) for level in range(cut, outline.first + len(outline.tail))]
-    _, ruler = _end_before(outline, cut)
-    tokens = max(1, request.estimator.of_text(folded.text))
-    row = Candidate(COLLAPSED, folded.label, "user", tokens, ruler)
-    return replace(
-        request,
-        outline=PathOutline(tail=[row, *rest], start=0),
-        folded=cut,
-        offset=cut - 1,
-        own={**request.own, COLLAPSED: Text(folded.text)},
-    )
-
-
-class _Pruning:
+class _Reduction:
     """The steps, each only as far as it is needed."""
 
     def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
         self.request = request
         self.loom = loom
-        self.folded: _Folded | None = None
         self.done: list[str] = []
         self.back: list[str] = []
         self.pieces: list[Piece] = []
+        self.history = _History(request, loom)
 
     def plan(self) -> Plan:
-        for step in (self._fold, self._compress, self._let_go):
-            found = step()
-            if found is not None:
-                return self._accounted(found)
-        # All that can be pruned is pruned; the rest is the strategy's to cut.
-        found = self._rest()
-        if not found.fit.truncated:
-            return self._accounted(found)
-        if self.folded is not None and found.fit.head == 0:
-            # The summaries would be cut too: then there is no use for them.
-            self.folded = None
-            self.done, self.back = self.done[1:], self.back[1:]
-        self.done.append("older nodes left out")
-        self.back.append("→ tree, → view ID full")
-        return self._accounted(self._rest())
+        states = self.history.states
+        floor = self.history.floor
+        if states:
+            plan = self._best(states[floor:])
+            if plan is not None:
+                return plan
+        for _ in self._less():
+            plan = self._try(states[floor] if states else None)
+            if plan is not None:
+                return plan
+        return self._shortened(states[: floor + 1])
 
-    def _rest(self) -> Plan:
-        """What is left, whether it fits or not. Behind a document no strategy cuts: there the newest results give way."""
+    def _best(self, states: Sequence[_State]) -> Plan | None:
+        """The plan of the last state that fits: its size is computed, then checked by planning it."""
+        least = self._try(states[0])
+        if least is None:
+            return None
+        spare = least.room.free - least.fit.tokens + self.history.cost(states[0])
+        fitting = (
+            index for index in reversed(range(len(states))) if self.history.cost(states[index]) <= spare
+        )
+        at = next(fitting)
+        if self.request.rules.step:
+            return self._on_steps(states, at, least) or least
+        plan = self._try(states[at])
+        while plan is None:
+            at -= 1
+            plan = self._try(states[at]) if at else least
+        while at + 1 < len(states) and (more := self._try(states[at + 1])) is not None:
+            at, plan = at + 1, more
+        return plan
+
+    def _on_steps(self, states: Sequence[_State], at: int, least: Plan) -> Plan | None:
+        """The plan at the first boundary on the grid of the cut, so that it stays while the path grows."""
+        columns, latest = self.history.columns, states[0].boundary
+        boundary = states[at].boundary
+        by_boundary = {each.boundary: each for each in states}
+        while boundary < latest:
+            boundary = stepped_cut(columns, boundary, least.room, self.request.rules, latest)
+            while boundary < latest and boundary not in by_boundary:
+                boundary += 1
+            plan = self._try(by_boundary[boundary])
+            if plan is not None:
+                return plan
+            boundary += 1
+        return None
+
+    def _try(self, state: _State | None) -> Plan | None:
+        return _fitting(lambda: self._planned(state))
+
+    def _planned(self, state: _State | None, *, held_back: int = 0) -> Plan:
+        folded = None if state is None else self.history.folded(state)
+        done, back, loom, request = self.done, self.back, self.loom, self.request
+        if folded is not None:
+            done, back = [folded.notice, *done], [_BACK_NODES, *back]
+            request = self.history.reduced(folded)
+        if done:
+            ways = ", ".join(dict.fromkeys(back))
+            loom = replace(loom, notice=f"Pruned: {' · '.join(done)} · get back with {ways}")
+        plan = plan_loom(replace(request, held_back=request.held_back + held_back), loom)
+        if folded is None or state is None:
+            return replace(plan, pruned=tuple(self.pieces))
+        pruned = (*self.history.pieces(state), *self.pieces)
+        return replace(plan, pruned=pruned, unsummarised=folded.extracts)
+
+    def _less(self) -> Iterator[None]:
+        """What goes after older conversation: most of the trace, then results and recalled stashes."""
+        if len(self.loom.memory.trace) > _RECENT:
+            self.loom = replace(self.loom, showing=replace(self.loom.showing, recent=_RECENT))
+            self._tell("action trace compressed", "→ memory trace")
+            self._account("action trace", "pruned: older actions told as counts", Outcome.SHORTENED)
+            yield
+        exchanges, memory = self.loom.exchanges, self.loom.memory
+        gone = [number for each in exchanges[:-1] for number in each.numbers]
+        labels = [label for label, _ in memory.recalled]
+        if gone:
+            earlier = (_without_results(each) for each in exchanges[:-1])
+            self.loom = replace(self.loom, exchanges=(*earlier, exchanges[-1]))
+            self._tell(f"results {', '.join(map(str, gone))}", "→ view result:N")
+            for number in gone:
+                self._account(f"result:{number}", "pruned: not pinned", Outcome.CUT)
+        if labels:
+            self.loom = replace(self.loom, memory=memory.without_ephemeral())
+            self._tell(f"recalled {', '.join(map(_quoted, labels))}", '→ recall "label"')
+            for label in labels:
+                self._account(f"stash:{label}", "pruned: recalled, not pinned", Outcome.CUT)
+        if gone or labels:
+            yield
+
+    def _tell(self, done: str, back: str) -> None:
+        self.done.append(done)
+        self.back.append(back)
+
+    def _account(self, name: str, reason: str, outcome: Outcome) -> None:
+        run = Run(kind=EntryKind.FILTER, outcome=outcome, reason=reason, ids=(name,), sizes=(0,))
+        self.pieces.append(run)
+
+    def _shortened(self, states: Sequence[_State]) -> Plan:
+        """The recent nodes shortened, beside as many summaries as their share holds."""
+        if not states:
+            return self._behind(None)
+        plan = self._behind(states[0])
+        estimator = self.request.estimator
+        # The nodes' room grows with the limit, whatever the summaries beside them take.
+        share = max(plan.room.free // _OF_WINDOW, plan.room.free - plan.sketch.tail.sums[-1])
+        costs = [each.lines.cost(estimator) for each in states]
+        at = max(index for index, cost in enumerate(costs) if cost <= share)
+        if not at:
+            return plan
         try:
-            return _planned(self.request, self._noticed(), self.folded)
+            return self._planned(states[at], held_back=min(share, costs[-1]) - costs[at])
+        except ContextLimitError:
+            return plan
+
+    def _behind(self, state: _State | None) -> Plan:
+        """What is left. Behind a document no strategy cuts: there the newest results give way."""
+        try:
+            return self._planned(state)
         except ContextLimitError:
             if self.request.dialogue or not self.loom.exchanges:
                 raise
-        return self._shorten_newest()
-
-    def _shorten_newest(self) -> Plan:
-        """The newest results as far as there is room for them, with the way to the rest."""
         *before, newest = self.loom.exchanges
-        if _CUT not in self.done:
-            self.done.append(_CUT)
-            self.back.append("→ view result:N")
-            self.pieces += [
-                _step(f"result:{number}", "pruned: no room for all of it", Outcome.SHORTENED)
-                for number in newest.numbers
-            ]
+        self._tell(_CUT, "→ view result:N")
+        for number in newest.numbers:
+            self._account(f"result:{number}", "pruned: no room for all of it", Outcome.SHORTENED)
         loom, best = self.loom, None
         low, high = 0, len(newest.results)
         while low <= high:
             middle = (low + high) // 2
             self.loom = replace(loom, exchanges=(*before, _beginning_of(newest, middle)))
             try:
-                best, low = _planned(self.request, self._noticed(), self.folded), middle + 1
+                best, low = self._planned(state), middle + 1
             except ContextLimitError:
                 high = middle - 1
         # Another line of the notice may need some more room.
         self.loom = loom
-        return best or _planned(self.request, self._noticed(), self.folded)
+        return best or self._planned(state)
 
-    def _accounted(self, found: Plan) -> Plan:
-        return replace(found, pruned=(*self._folded_pieces(), *self.pieces))
 
-    def _noticed(self) -> LoomAware:
-        if not self.done:
-            return self.loom
-        notice = f"Pruned: {' · '.join(self.done)} · get back with {', '.join(dict.fromkeys(self.back))}"
-        return replace(self.loom, notice=notice)
+class _History:
+    """The path before the recent nodes, as what it can be reduced to."""
 
-    def _try(self) -> Plan | None:
-        return _tried(self.request, self._noticed(), self.folded)
+    def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
+        # Sizes that depend on no limit: the states are the same for all of them.
+        ample = plan_loom(replace(request, budget=NO_LIMIT), loom)
+        self.request = request
+        self.loom = loom
+        self.outline = request.outline
+        self.columns: Columns = ample.sketch.tail
+        self.rows = ample.rows.tail
+        self.prices = ample.prices
+        self.reasons = ample.reasons
+        levels = len(self.outline.tail)
+        unread = 0
+        if self.outline.between is not None:
+            unread = sum(level not in self.reasons for level in range(len(self.outline.head)))
+            unread += self.outline.between.levels
+        live = (self._live(index) for index in range(levels))
+        self.counts = list(accumulate(live, initial=unread))
+        """How many nodes there are before each level, counting those that were not read."""
+        self.tails = self._tails()
+        self.states: list[_State] = []
+        self.floor = 0
+        """The state with as many summaries as there may be beside the recent nodes alone."""
+        run = 2 * len(loom.exchanges) if request.dialogue else 0
+        minimum = request.preferences.minimum_recent_nodes
+        latest = recent_start(self.columns, minimum, len(self.columns) - run)
+        latest = min(latest, len(self.outline.tail))
+        if self.counts[latest]:
+            self._find_states(latest)
 
-    def _fold(self) -> Plan | None:
-        """As few of the oldest levels as will do, at places where a cut may fall."""
-        cuts = self._cuts()
-        low, high = 0, len(cuts)
-        best: Plan | None = None
-        while low < high:
-            middle = (low + high) // 2
-            self._use(cuts[middle])
-            found = self._try()
-            if found is None:
-                low = middle + 1
-            else:
-                best, high = found, middle
-        if cuts:
-            self._use(cuts[min(low, len(cuts) - 1)])
-        return best
+    def _tails(self) -> list[_Size]:
+        """What the nodes from each level on add to the tail block, which names their connections."""
+        sizes = [_Size()] * (len(self.rows) + 1)
+        if self.request.preferences.loom_layout is LoomLayout.CACHE:
+            for index in reversed(range(len(self.rows))):
+                facts = self.loom.facts.get(self.rows[index].id)
+                line = "" if facts is None or not self._live(index) else connections_line(facts)
+                sizes[index] = sizes[index + 1].plus(line, self.request.estimator)
+        return sizes
 
-    def _use(self, cut: int) -> None:
-        self.folded = self._summaries(cut)
-        ids = f"[{self.folded.first}]" + ("" if cut == 1 else f"-[{self.folded.last}]")
-        self.done = [f"{cut:,} older node{'' if cut == 1 else 's'} {ids} to summaries"]
-        self.back = ["→ view ID full"]
-
-    def _cuts(self) -> list[int]:
-        """Levels before which the summaries may end: none of the recent, none inside a tool's group.
-
-        Where the provider keeps a prefix, only those at steps of the ruler, so that the
-        summaries stay as they are for many turns.
-        """
-        request, outline = self.request, self.request.outline
-        rows = outline.tail
-        keep = max(1, request.preferences.minimum_recent_nodes)
-        last = newest = len(rows) - keep
-        while last > 0 and rows[last].role == "user" and rows[last - 1].role == "user":
-            last -= 1
-        # Where nobody answers, all of it is one turn, and may be parted.
-        last = last if last > 0 else newest
-        bound = bound_of(rows)
-        least = 1 if outline.between is None else 0
-        found = [index for index in range(least, last + 1) if index < len(rows) and not bound[index]]
-        step = request.rules.step
-        grid = int(step * window_of_grid(request.budget, request.window)) if step else 0
-        if grid > 1:
-            stepped: dict[int, int] = {}
-            for index in found:
-                ruler = rows[index - 1].ruler if index else 0
-                stepped.setdefault(ruler // grid, index)
-            found = [index for mark, index in sorted(stepped.items()) if mark] or found[-1:]
-        return [outline.first + index for index in found if outline.first + index > 0]
-
-    def _summaries(self, cut: int) -> _Folded:
-        """The newest summaries that fit their share; of what is older, the ids alone."""
-        outline, of_text = self.request.outline, self.request.estimator.of_text
-        known = [row for level, row in _known(outline) if level < cut]
-        first, (last, _) = _first_of(outline), _end_before(outline, cut)
-        room = self.request.budget // _SHARE
-        lines: list[str] = []
-        for row in reversed(known):
-            said = " ".join(self.loom.summaries.get(row.id, "").split())
-            line = f"  [{row.local_id}] {said}".rstrip()
-            room -= of_text(line) + 1
-            if room < 0:
+    def _find_states(self, boundary: int) -> None:
+        """Every state that could fit, from the recent nodes and a count on."""
+        estimator, columns, oldest, lines = self.request.estimator, self.columns, boundary, _Size()
+        self.states.append(_State(boundary, oldest, lines))
+        while True:
+            while oldest:
+                more = lines.plus(self._line(oldest - 1), estimator)
+                if more.cost(estimator) > self._share(boundary):
+                    break
+                oldest, lines = oldest - 1, more
+                self.states.append(_State(boundary, oldest, lines))
+            if not self.floor:
+                self.floor = len(self.states) - 1
+            upper, boundary = boundary, self._below(boundary)
+            if boundary < 0 or not self.counts[boundary] or columns.after(boundary) > self.request.budget:
                 break
-            if row.left_out is None:
-                lines.append(line)
-        ids = f"[{first}]" if cut == 1 else f"[{first}]-[{last}]"
-        head = f"(collapsed {ids}: {cut:,} node{'' if cut == 1 else 's'}, in summary)"
-        # In a document nothing stands between two texts: the first words of it are not the last summary's.
-        end = [] if self.request.dialogue else [""]
-        return _Folded(cut, first, last, "\n".join([head, *reversed(lines), *end]))
+            for index in range(max(boundary, oldest), upper):
+                lines = lines.plus(self._line(index), estimator, -1)
+            oldest = min(oldest, boundary)
+            self.states.append(_State(boundary, oldest, lines))
 
-    def _compress(self) -> Plan | None:
-        trace = self.loom.memory.trace
-        if len(trace) <= _RECENT:
-            return None
-        self.loom = replace(self.loom, showing=replace(self.loom.showing, recent=_RECENT))
-        self.done.append("action trace compressed")
-        self.back.append("→ memory trace")
-        self.pieces.append(_step("action trace", "pruned: older actions told as counts", Outcome.SHORTENED))
-        return self._try()
+    def _below(self, boundary: int) -> int:
+        """The next earlier level at which nodes in full may begin."""
+        boundary -= 1
+        while boundary > 0 and (self.columns.bound[boundary] or not self.columns.live(boundary)):
+            boundary -= 1
+        return boundary
 
-    def _let_go(self) -> Plan | None:
-        """Results of earlier turns of this run, and what was recalled."""
-        exchanges, memory = self.loom.exchanges, self.loom.memory
-        gone = [number for each in exchanges[:-1] for number in each.numbers]
-        if gone:
-            kept = tuple(_without_results(each) for each in exchanges[:-1])
-            self.loom = replace(self.loom, exchanges=(*kept, *exchanges[-1:]))
-            self.done.append(f"results {', '.join(map(str, gone))}")
-            self.back.append("→ view result:N")
-            self.pieces += [_step(f"result:{number}", "pruned: not pinned", Outcome.CUT) for number in gone]
-        if memory.recalled:
-            self.loom = replace(self.loom, memory=memory.without_ephemeral())
-            labels = [label for label, _ in memory.recalled]
-            self.done.append(f"recalled {', '.join(_quoted(label) for label in labels)}")
-            self.back.append('→ recall "label"')
-            self.pieces += [
-                _step(f"stash:{label}", "pruned: recalled, not pinned", Outcome.CUT) for label in labels
-            ]
-        return self._try() if gone or memory.recalled else None
+    def _share(self, boundary: int) -> int:
+        """The most that summaries may take beside the nodes from a boundary on."""
+        if not self.request.rules.step:
+            return self.columns.after(boundary) // _OF_NODES
+        return window_of_grid(self.request.budget, self.request.window) // _OF_WINDOW
 
-    def _folded_pieces(self) -> list[Piece]:
-        if self.folded is None:
-            return []
-        outline, cut = self.request.outline, self.folded.levels
-        reasons = left_out_of(outline.tail, bound_of(outline.tail))
-        pieces: list[Piece] = []
-        head = list(outline.head)[:cut] if outline.between is not None else []
-        if head:
-            pieces.append(_collapsed_run(head, 0))
+    def cost(self, state: _State) -> int:
+        """What the row, the nodes in full after it and the notice cost."""
+        estimator, index = self.request.estimator, state.boundary
+        text, notice = self._frame(state)
+        near = self.rows[index : index + 2]
+        # The first node in full follows the row instead of a node.
+        row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
+        joined = columns_of([row, *near], self.prices, pending=self.request.pending.sources)
+        nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
+        text = text.removesuffix("\n") if self.request.dialogue else text
+        tail = self.tails[index].plus(notice, estimator).cost(estimator)
+        return state.lines.plus(text, estimator).cost(estimator) + nodes + tail
+
+    def folded(self, state: _State) -> _Folded:
+        text, notice = self._frame(state)
+        shown = range(state.oldest, state.boundary)
+        text += "".join(map(self._line, shown))
+        return _Folded(
+            levels=self.outline.first + state.boundary,
+            label=self._range(state.boundary).replace("[", "").replace("]", ""),
+            # In a document nothing separates two texts: its first words are not the last summary's.
+            text=text.removesuffix("\n") if self.request.dialogue else text,
+            notice=notice,
+            extracts=tuple(
+                self.rows[index].id
+                for index in shown
+                if self._live(index) and is_extract(self.loom.summaries.get(self.rows[index].id, ""))
+            ),
+        )
+
+    def _frame(self, state: _State) -> tuple[str, str]:
+        """The row's text without the summaries, and what the notice says."""
+        every, counted = self.counts[state.boundary], self.counts[state.oldest]
+        ids = self._range(state.boundary)
+        head = f"(collapsed {ids}: {every:,} {_nodes(every)}"
+        notice = f"{every:,} older {_nodes(every)} {ids}"
+        if not counted:
+            return f"{head}, in summary)\n", f"{notice} to summaries"
+        if counted == every:
+            return f"{head})\n", f"{notice} to a count"
+        line = f"  {self._range(state.oldest)}: {counted:,} {_nodes(counted)}"
+        summaries = every - counted
+        return (
+            f"{head}, {summaries:,} in summary)\n{line}\n",
+            f"{notice} to {summaries:,} summaries and a count",
+        )
+
+    def _live(self, index: int) -> bool:
+        return self.outline.first + index not in self.reasons
+
+    def _line(self, index: int) -> str:
+        """One line of a node that is reduced; nothing of one that is left out for a reason of its own."""
+        if not self._live(index):
+            return ""
+        row = self.rows[index]
+        said = " ".join(self.loom.summaries.get(row.id, "").split())
+        return f"  [{row.local_id}] {said}".rstrip() + "\n"
+
+    def _range(self, end: int) -> str:
+        """The ids of the first and the last node before a level."""
+        outline = self.outline
+        known = [row.local_id for level, row in enumerate(outline.head) if level not in self.reasons]
+        between = [] if outline.between is None else [outline.between.first, outline.between.last]
+        start = next((index for index in range(end) if self._live(index)), end)
+        stop = next((index for index in reversed(range(end)) if self._live(index)), -1)
+        ids = [
+            *known[:1],
+            *between,
+            *([self.rows[start].local_id, self.rows[stop].local_id] if stop >= 0 else []),
+        ]
+        return f"[{ids[0]}]" if ids[0] == ids[-1] else f"[{ids[0]}]-[{ids[-1]}]"
+
+    def reduced(self, folded: _Folded) -> ContextRequest:
+        """The request with the row in the place of the reduced levels."""
+        request, outline, cut = self.request, self.outline, folded.levels
+        tail = outline.tail[cut - outline.first :]
+        tokens = max(1, request.estimator.of_text(folded.text))
+        ruler = self.columns.ruler[cut - outline.first]
+        # It is never shortened.
+        row = Candidate(COLLAPSED, folded.label, "user", tokens, ruler, least=tokens)
+        return replace(
+            request,
+            outline=PathOutline(tail=[row, *tail], start=0),
+            folded=cut,
+            offset=cut - 1,
+            own={**request.own, COLLAPSED: Text(folded.text)},
+        )
+
+    def pieces(self, state: _State) -> list[Piece]:
+        """What became of the reduced levels."""
+        outline = self.outline
+        rows = list(enumerate(outline.head)) if outline.between is not None else []
+        pieces: list[Piece] = [self._piece(level, row, _COUNTED) for level, row in rows]
         if outline.between is not None:
             between = outline.between
             pieces.append(
                 Gap(
                     kind=EntryKind.NODE,
                     outcome=Outcome.COLLAPSED,
-                    reason="pruned: collapsed with its neighbours",
+                    reason=_COUNTED,
                     position=len(outline.head),
                     count=between.levels,
                     first=between.first,
@@ -279,30 +462,21 @@ class _Pruning:
                     measure=between.end - between.start,
                 )
             )
-        for level in range(outline.first, cut):
-            row, reason = outline.at(level), reasons[level - outline.first]
-            pieces.append(_collapsed_run([row], level, None if reason is None else reason.value))
+        for index in range(state.boundary):
+            reason = _COUNTED if index < state.oldest else "pruned: replaced by its summary"
+            pieces.append(self._piece(outline.first + index, self.outline.tail[index], reason))
         return pieces
 
-
-def _first_of(outline: PathOutline) -> str:
-    """The id of the path's first node, read or not."""
-    if outline.between is not None and not outline.head:
-        return outline.between.first
-    return outline.at(0).local_id
-
-
-def _end_before(outline: PathOutline, cut: int) -> tuple[str, int]:
-    """The id of the last node before a level, and where it ends on the ruler: where the tail begins it was not read."""
-    if outline.between is not None and cut == outline.first:
-        return outline.between.last, outline.between.end
-    row = outline.at(cut - 1)
-    return row.local_id, row.ruler
-
-
-def _known(outline: PathOutline) -> list[tuple[int, Candidate]]:
-    head = outline.head if outline.between is not None else ()
-    return [*enumerate(head), *enumerate(outline.tail, outline.first)]
+    def _piece(self, level: int, row: Candidate, reason: str) -> Run:
+        own = self.reasons.get(level)
+        return Run(
+            kind=EntryKind.NODE,
+            outcome=Outcome.COLLAPSED if own is None else _OUTCOMES.get(own, Outcome.EXCLUDED),
+            reason=reason if own is None else own.value,
+            ids=[row.local_id],
+            sizes=[row.tokens],
+            position=level,
+        )
 
 
 def _beginning_of(each: Exchange, length: int) -> Exchange:
@@ -318,16 +492,5 @@ def _quoted(label: str) -> str:
     return f'"{label}"'
 
 
-def _collapsed_run(rows: Sequence[Candidate], position: int, reason: str | None = None) -> Run:
-    return Run(
-        kind=EntryKind.NODE,
-        outcome=Outcome.COLLAPSED if reason is None else Outcome.EXCLUDED,
-        reason=reason or "pruned: replaced by its summary",
-        ids=[row.local_id for row in rows],
-        sizes=[row.tokens for row in rows],
-        position=position,
-    )
-
-
-def _step(name: str, reason: str, outcome: Outcome) -> Run:
-    return Run(kind=EntryKind.FILTER, outcome=outcome, reason=reason, ids=(name,), sizes=(0,))
+def _nodes(count: int) -> str:
+    return "node" if count == 1 else "nodes"

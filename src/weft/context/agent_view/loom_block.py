@@ -176,13 +176,18 @@ def tail_block(
     now: datetime,
 ) -> str:
     """The tail of the layout that keeps the prefix: what changes every turn stands here and only here."""
-    counted = [(each.local_id, connections(each)) for each in facts]
-    nodes = [f"  [{name}] {' · '.join(said)}" for name, said in counted if said]
+    nodes = "".join(map(connections_line, facts))
     lines = [*_lines(place, permissions), f"Now: {moment(now)}"]
     if nodes:
-        lines += ["Nodes:", *nodes]
+        lines += ["Nodes:", nodes.rstrip("\n")]
     block = "\n".join([*lines, "==="])
     return f"{memory}\n\n{block}" if memory else block
+
+
+def connections_line(facts: HeadingFacts) -> str:
+    """A node's line in that tail; nothing where it has no connections."""
+    said = connections(facts)
+    return f"  [{facts.local_id}] {_SEPARATOR.join(said)}\n" if said else ""
 
 
 def _lines(place: LoomPlace, permissions: Iterable[Permission]) -> list[str]:

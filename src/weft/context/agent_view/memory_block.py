@@ -37,14 +37,16 @@ EXCERPT = 200
 class PinnedNode:
     node: str
     """The local id."""
-    text: str
+    text: str | None
+    """None: the node is excluded or pruned, and only its id is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedDocument:
     title: str
     section: str | None = None
-    words: int = 0
+    words: int | None = None
+    """Of its text, without the section's heading and marks; None where it cannot be read."""
     text: str = ""
     """Empty: only named, with its size."""
 
@@ -109,7 +111,7 @@ def memory_block(memory: MemoryContents, showing: Showing | None = None) -> str:
 
 def _sections(memory: MemoryContents, how: Showing) -> Iterator[str]:
     if memory.pins:
-        yield "\n".join(["Pinned:", *(f"  {_pin(each, how)}" for each in memory.pins)])
+        yield "\n".join(["Pinned:", *(f"  {line}" for _, line in pin_lines(memory.pins, how))])
     texts = {each.label: each.text for each in memory.stashes}
     recalled = [(label, texts[label]) for label, _ in memory.recalled if label in texts]
     if recalled:
@@ -123,24 +125,31 @@ def _sections(memory: MemoryContents, how: Showing) -> Iterator[str]:
         yield f"Stashed (not in context): {', '.join(away)}"
 
 
-def _pin(pin: Pin, how: Showing) -> str:
-    if isinstance(pin, PinnedNode):
-        return f"[{pin.node}] {_shown(pin.text, how)}"
-    if isinstance(pin, PinnedResult):
-        return f"result:{pin.number} → {_line(pin.command)} {_shown(pin.text, how)}"
-    section = f" §{_line(pin.section)}" if pin.section else ""
-    words = f" ({pin.words:,} word{'' if pin.words == 1 else 's'})"
-    return f'doc:"{_named(pin.title)}"{section}{words}{" " + _shown(pin.text, how) if pin.text else ""}'
+def pin_lines(pins: Iterable[Pin], how: Showing) -> Iterator[tuple[str, str]]:
+    """The name of each pin, and its line."""
+    for pin in pins:
+        match pin:
+            case PinnedNode():
+                name, said = f"[{pin.node}]", "(excluded)" if pin.text is None else _shown(pin.text, how)
+            case PinnedResult():
+                name, said = f"result:{pin.number}", f"→ {_line(pin.command)} {_shown(pin.text, how)}"
+            case PinnedDocument():
+                name = f'doc:"{_named(pin.title)}"' + (f" §{_line(pin.section)}" if pin.section else "")
+                said = "(not available)" if pin.words is None else f"({_count(pin.words, 'word')})"
+                said += f"\n    {_shown(pin.text, how)}" if pin.text else ""
+        yield name, f"{name} {said}"
 
 
 def _shown(text: str, how: Showing) -> str:
-    """In full up to the threshold, else its beginning."""
+    """In full up to the threshold, else its beginning, where that is shorter."""
+    whole = _quoted(text)
     if how.estimator.of_text(text) <= how.inline:
-        return _quoted(text)
+        return whole
     line = " ".join(text[: 4 * how.excerpt + 100].split())
     if len(line) > how.excerpt:
         line = line[: how.excerpt + 1].rsplit(" ", 1)[0][: how.excerpt].rstrip(" ,.;:")
-    return f'"{escape_look_alikes(line)}..."'
+    excerpt = f'"{escape_look_alikes(line)}..."'
+    return excerpt if len(excerpt) < len(whole) else whole
 
 
 def _quoted(text: str) -> str:

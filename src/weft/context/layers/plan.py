@@ -60,6 +60,9 @@ def _read(request: ContextRequest) -> Layout:
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
     turn = count if request.alone else _turn(outline, count - request.run)
+    if request.folded:
+        # The row in the place of reduced levels belongs to no turn.
+        turn = max(1, turn)
     live = [
         level
         for level in range(max(turn, outline.first), count - request.run)

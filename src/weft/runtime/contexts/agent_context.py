@@ -30,7 +30,7 @@ from weft.store.session import Session as StoreSession
 from weft.tree.agent import Agent
 from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds
-from weft.tree.snippet import EXTRACT, extract
+from weft.tree.snippet import extract
 
 Written = TypeVar("Written")
 _AT_ONCE = 100
@@ -165,5 +165,6 @@ class _Summaries(Mapping[str, str]):
         without = [row for row in rows.values() if not kept.get(row.key)]
         contents = reader.cache.contents(session, tree, without)
         for name, row in rows.items():
+            stand_in = reader.folds.texts.get(name)
             said = kept.get(row.key) or extract(plain_text(contents[row.key]))
-            self._known[name] = said.removeprefix(EXTRACT).strip()
+            self._known[name] = said if stand_in is None else plain_text(stand_in)

@@ -37,7 +37,7 @@ from weft.store.memory import (
     live_memory,
     put_run,
 )
-from weft.store.rows import NodeRow
+from weft.store.rows import Flag, NodeRow
 from weft.store.transaction import Transaction
 from weft.tree.document import section_of, slug
 from weft.tree.json import JsonValue
@@ -102,7 +102,7 @@ class AgentMemory(Reader):
     ) -> Pin | None:
         if "node" in body:
             name = _text(body, "node")
-            return PinnedNode(node=name, text=texts.get(name, "(undone)"))
+            return PinnedNode(node=name, text=texts.get(name))
         if "result" in body:
             return PinnedResult(
                 number=_number(body, "result"), command=_text(body, "command"), text=_text(body, "text")
@@ -127,15 +127,16 @@ class AgentMemory(Reader):
             found, linked = LinkedDocuments(self.store, self.actor).document_here(
                 tree, _text(body, "document")
             )
-            text = found.content
+            text = body_text = found.content
             if section is not None:
                 part = section_of(text, section)
                 text = text[part.start : part.end]
+                body_text = text.partition("\n")[2]
         except (NotFoundError, PermissionDeniedError):
             # Deleted, rewritten, or not to be read any more: the pin stays, and says what it was on.
             return PinnedDocument(title=title, section=section)
         shown = text if linked or crossing else ""
-        return PinnedDocument(title=found.title, section=section, words=len(text.split()), text=shown)
+        return PinnedDocument(title=found.title, section=section, words=_count_words(body_text), text=shown)
 
 
 class BegunRun(NamedTuple):
@@ -253,7 +254,13 @@ def _stash(row: MemoryRow) -> StashedText:
     return StashedText(label=row.label or "", text=_text(body, "text"), source=_text(body, "source"))
 
 
+def _count_words(text: str) -> int:
+    """Marks that stand alone, as of headings and lists, are no words."""
+    return sum(any(map(str.isalnum, each)) for each in text.split())
+
+
 def _pinned_texts(opened: Opened, pins: Sequence[Mapping[str, JsonValue]]) -> dict[str, str]:
+    """By local id, of the nodes that are neither excluded nor pruned nor undone."""
     names = [_text(body, "node") for body in pins if "node" in body]
     if not names:
         return {}
@@ -262,7 +269,7 @@ def _pinned_texts(opened: Opened, pins: Sequence[Mapping[str, JsonValue]]) -> di
             _nodes.c.tree == opened.key, _nodes.c.local_id.in_(names), _nodes.c.hidden.is_(None)
         )
     )
-    rows = [NodeRow._make(row) for row in found]
+    rows = [row for row in map(NodeRow._make, found) if row.pruned is None and not row.flags & Flag.EXCLUDED]
     contents = contents_of(opened.session, opened.key, rows)
     return {row.local_id: words_of(contents[row.key][0]) for row in rows}
 

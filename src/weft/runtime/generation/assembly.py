@@ -64,6 +64,8 @@ class AssembledRequest:
     """How many of them the provider will find in its cache, where that can be told."""
     keep: Callable[[str], Operation[object]] | None = None
     """What keeps it for later requests to be compared with, given the id of the call."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of nodes that it shows as extracts: starting the call queues their summaries."""
 
 
 RequestAssembler: TypeAlias = Callable[[AssemblyInput], AssembledRequest]

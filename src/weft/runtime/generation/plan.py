@@ -343,6 +343,7 @@ def _calls(requests: list[_AgentRequest]) -> Iterator[PlannedCall]:
                 manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 envelope=each.assembled.keep,
+                unsummarised=each.assembled.unsummarised,
             )
             slot += n
 

@@ -22,6 +22,7 @@ from weft.runtime.operations.attempts import (
     put_request,
     update_attempt,
 )
+from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.operations.executor import Editing, Operation
 from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.scope import Scope
@@ -101,6 +102,8 @@ class PlannedCall:
     """Millionths of a dollar."""
     envelope: Callable[[str], Operation[object]] | None = None
     """Saves the request in layers under the attempt's id, in the same transaction."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of the nodes that it shows as extracts."""
     key: int = 0
     attempt: str = ""
 
@@ -148,6 +151,8 @@ class StartCalls(Generating):
         if self.chain:
             payload["chain"] = list(self.chain)
         scope.record(tree, "attempt", payload, {})
+        extracts = dict.fromkeys(node for call in self.calls for node in call.unsummarised)
+        queue_missing(scope.transaction, tree.key, list(extracts), now=scope.now)
         for call, (_, ulid) in zip(self.calls, begun, strict=True):
             if call.envelope is not None:
                 call.envelope(ulid).apply(scope)

@@ -1,7 +1,7 @@
 """Create nodes: every new node is written here, except imported ones."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.error_hints import Hint, HintKind
@@ -10,10 +10,10 @@ from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.fingerprints import items_fingerprint
 from weft.runtime.operations.attempts import Answer, check_response, keep_response
+from weft.runtime.operations.due_summaries import queue_new
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.bodies import add_body
-from weft.store.jobs import SUMMARY_JOB, enqueue
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,
@@ -42,8 +42,6 @@ from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
 
 _SOURCE_LIMIT = 256
-_TREE_SUMMARY_EVERY = 10
-"""New nodes after which a tree is summarised again."""
 
 
 class Draft(NamedTuple):
@@ -145,9 +143,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
     _add_attachments(scope, row, draft.attachments)
-    queue_summaries(transaction, [row], now=scope.now)
-    if tree.nodes % _TREE_SUMMARY_EVERY == 0:
-        enqueue(transaction, SUMMARY_JOB, now=scope.now, tree=tree.key)
+    queue_new(transaction, tree, row, now=scope.now)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(
@@ -167,13 +163,6 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         depth=place.depth,
     )
     return Written(node, row)
-
-
-def queue_summaries(transaction: Transaction, rows: Iterable[NodeRow], *, now: int) -> None:
-    """Have nodes summarised in the background, by any process; those that say nothing have no summary."""
-    for row in rows:
-        if (row.narrow or row.wide) and not row.flags & Flag.BLANK:
-            enqueue(transaction, SUMMARY_JOB, now=now, tree=row.tree, target=row.key)
 
 
 def _check_draft(scope: Scope, tree: TreeState, draft: Draft, author: AgentRow) -> None:

@@ -14,17 +14,16 @@ from weft.provenance.fingerprints import (
     summary_fingerprint,
     tag_fingerprint,
 )
-from weft.runtime.operations.node_writer import queue_summaries
+from weft.runtime.operations.due_summaries import queue_imported
 from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.references import TargetAddress
 from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.checked_fields import Row
 from weft.store import schema
 from weft.store.blobs import BlobStore, IncomingBlob
-from weft.store.rows import NodeRow
 from weft.store.schema.records import PLACE
 from weft.store.transaction import GROVE, Transaction
-from weft.store.tree_statements import INCLUDED, LIVE, count_live
+from weft.store.tree_statements import count_live
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject, JsonValue
 
@@ -227,26 +226,12 @@ class GroveTarget:
         live = transaction.execute(_COUNT_LIVE, {"in_tree": tree}).one()
         counters = {"nodes": live.nodes, "branches": live.branches, "depth": live.depth}
         transaction.execute(update(trees).where(trees.c.key == tree).values(root_ulid=root_ulid, **counters))
-        self._queue_summaries(tree)
+        most = _MOST_SUMMARIES - self._queued
+        self._queued += queue_imported(transaction, tree, now=self._scope.clock(), limit=most)
         if tree in self._moved:
             self.finish()
             theirs, ours = self._replacements[self._moved[tree]]
             self._scope.record(transaction.tree_state(tree), "assign", {"project": ours}, {"project": theirs})
-
-    def _queue_summaries(self, tree: int) -> None:
-        """The newest nodes of a tree that came without summaries."""
-        nodes, texts = schema.nodes, schema.texts
-        there = and_(texts.c.tree == nodes.c.tree, texts.c.node == nodes.c.key)
-        missing = (
-            select(nodes)
-            .join(texts, there)
-            .where(nodes.c.tree == tree, texts.c.summary.is_(None), LIVE, INCLUDED)
-            .order_by(nodes.c.key.desc())
-            .limit(_MOST_SUMMARIES - self._queued)
-        )
-        rows = [NodeRow._make(row) for row in self._transaction.execute(missing)]
-        queue_summaries(self._transaction, rows, now=self._scope.clock())
-        self._queued += len(rows)
 
     def add(self, table: Table, row: Row) -> None:
         self._transaction.add(table, row)
