@@ -40,6 +40,7 @@ from weft.store.path_queries import (
     instructing_versions,
     notes_on,
     tail_to,
+    top_to,
 )
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
 from weft.store.tree_queries import Selections, ancestor_at_depth, node_rows, resolve, walk_up
@@ -57,6 +58,8 @@ _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 _EXCLUDED, _BLANK = int(Flag.EXCLUDED), int(Flag.BLANK)
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
+_TOP = 2
+"""The depth to which a path is read where only its beginning matters."""
 _GROWTH = 256
 """Levels that a known path is extended by; one that grew by more is read afresh."""
 _SPARE = 256
@@ -271,8 +274,11 @@ class PathReader:
         # Of what is read the last group is not known whole: a little more, or it would take another query.
         amount = reach if on_ruler else reach + reach // 8
         while True:
-            # Most paths begin with an empty node, and of the last one read the group is not known.
-            rows = head_to(session, tree, self.end.position, amount=min(amount, NO_LIMIT), more=1)
+            if amount:
+                rows = head_to(session, tree, self.end.position, min(amount, NO_LIMIT))
+            else:
+                # Most paths begin with an empty node, and of the last one read the group is not known.
+                rows = top_to(session, tree, self.end.position, min(_TOP, self.end.depth))
             levels = self._levels(rows)
             live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
             if rows[-1].position == self.end.position:
