@@ -54,7 +54,8 @@ _TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c
 _AMOUNT: BindParameter[Any] = bindparam("amount")
 _beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
 _FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
-_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), bindparam("at_position")))
+_END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
+_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END))
 _TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
 _ENDS = select(_nodes).where(
     _nodes.c.tree == _tree,
