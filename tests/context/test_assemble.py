@@ -15,6 +15,8 @@ from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
 from weft.context.assemble import plan_context
+from weft.context.layers.items import note
+from weft.context.layers.library import Attached
 from weft.context.manifest import EntryKind, Outcome
 from weft.context.render import assemble, render_context
 from weft.context.request import ContextRequest, Pending, Profile
@@ -55,7 +57,10 @@ def requests(draw, *, mode=Mode.DIALOGUE):
         pending=pending,
         preferences=draw(preferences),
         system=SystemParts(agent=draw(st.sampled_from(["", " Be brief. "])), tree="Ferry."),
-        profile=Profile(prefill=draw(st.booleans()), prefix_cache=True),
+        profile=Profile(prefill=draw(st.booleans()), prefix_cache=True, completion=draw(st.booleans())),
+        attached=[Attached(0, note("n.md", draw(texts)))]
+        if mode is Mode.BUFFER and draw(st.booleans())
+        else (),
         authors={"ann": "Ann", "bob": "Bob"},
         buffer_system_context=draw(st.booleans()),
     )
@@ -308,7 +313,7 @@ def test_what_came_with_a_message_is_left_out_with_it():
     context = assemble(story.request(500), story.contents)
     assert [message.text for message in context.messages] == ["Which way?", "The short one.", "Go on."]
     dropped = next(entry for entry in context.manifest if entry.id == other.local_id)
-    assert (dropped.outcome, dropped.reason) == (Outcome.DROPPED, "its message is left out")
+    assert (dropped.outcome, dropped.reason) == (Outcome.EXCLUDED, "its message is left out")
 
 
 @covers("source.own-message", "fit.budget-never-exceeded")

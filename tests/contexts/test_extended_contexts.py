@@ -19,6 +19,7 @@ WAYS = (
     {"limit": 90, "strategy": "truncateMiddle", "step": 0.25},
     {"limit": 120, "strategy": "truncateMiddle", "step": 0},
     {"limit": 100, "annotations": True},
+    {"limit": 100, "preferences": {"maskToolResults": 1, "maskAbove": 5}},
     {},
 )
 PLACES = st.integers(0, 40)

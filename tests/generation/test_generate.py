@@ -261,6 +261,46 @@ def test_a_try_that_failed_is_tried_again_and_kept_as_an_attempt_of_its_own(addr
         check_sound(grove)
 
 
+def a_document(grove, **options):
+    """A document with all that can come with it."""
+    project = grove.create_project("Looms", system_prompt="Weave.")
+    tree = grove.plant(
+        "Story", "Once", mode="buffer", system_context="In verse.", project=project.id, **options
+    )
+    map_, song = tree.root.say("A map."), tree.root.say("A song.")
+    rule = tree.root.say("In French.")
+    here = tree.root.say(" upon", context=[map_], instructions=[rule])
+    here = here.merge(song, content=" a time")
+    here.attach(Item(id="style.md", type="note", content="Short sentences."))
+    return here
+
+
+@covers("buffer.references-for-chat-models", "buffer.system-context-only-if-asked")
+@pytest.mark.parametrize("system", [True, False])
+@pytest.mark.parametrize("completion", [True, False])
+def test_a_document_is_sent_with_references_to_a_chat_model_alone(address, system, completion):
+    model = Scripted([" and on."], profile=profile_with(completion=completion))
+    with grove_with(address, model) as grove:
+        here = a_document(grove, buffer_mode_system_context=system)
+        shown = here.context(agent="Echo", context=[here.tree.root.say("A late word.")])
+        (kid,) = here.generate(context=[here.tree.root.say("A late word.")])
+        (request,) = model.requests
+        assert request.prompt == shown.document == "Once upon a time"
+        text = "".join(message.text for message in request.messages)
+        assert text == "".join(message.text for message in shown.messages) or not completion
+        words = ["A map.", "A song.", "A late word.", "Short sentences."]
+        assert [word in text for word in words] == [not completion] * 4
+        asked = ["In verse.", "In French.", "Weave."]
+        assert [word in "".join(request.system) for word in asked] == [system] * 3
+        reasons = {entry.id: entry.reason for entry in kid.provenance().manifest}
+        if completion:
+            assert reasons["style.md"] == "a completion endpoint takes the text alone"
+        if not system:
+            assert reasons["project_system_prompt"] == "the document goes without its system context"
+        sent = grove.generations.sent(here.tree.id, kid.id)
+        assert grove.generations.check_sent(sent).again == "same"
+
+
 @covers("buffer.committed-by-generate")
 def test_generating_commits_what_was_typed_also_if_it_then_fails(address):
     model = Scripted([" and so on.", ProviderError(Trouble.INVALID_REQUEST, "no")])

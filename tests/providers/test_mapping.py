@@ -469,6 +469,28 @@ def test_a_document_is_the_beginning_of_the_answer_where_that_can_be():
     assert "continue documents" in body["messages"][0]["content"]
 
 
+@covers("buffer.references-for-chat-models", "buffer.wrapped-for-chat-providers")
+def test_references_are_before_the_document_in_the_users_message():
+    reference = Message(Role.USER, (Text("<reference>A map.</reference>"),))
+
+    def asked(model, prompt="Once upon a time \n"):
+        return Request(model=model, messages=(reference,), prompt=prompt, system=("Be brief.",))
+
+    body = body_of(ANTHROPIC, asked(ANTHROPIC.model))
+    first, last = body["messages"]
+    assert first["content"] == "<reference>A map.</reference>\n\n<cmd>cat document.txt</cmd>"
+    assert last == {"role": "assistant", "content": "Once upon a time"}
+    assert "Reference blocks before the document" in body["system"][1]["text"]
+    body = body_of(CHAT, asked(CHAT.model))
+    assert body["messages"][-1]["content"] == "<reference>A map.</reference>\n\nOnce upon a time \n"
+    assert "Reference blocks before the document" in body["messages"][0]["content"]
+    empty = body_of(GOOGLE, asked(GOOGLE.model, ""))["contents"]
+    assert [len(content["parts"]) for content in empty] == [1]
+    assert empty[0]["parts"][0]["text"].startswith("<reference>A map.</reference>\n\n(The document")
+    with pytest.raises(ProviderError, match="takes no messages before it"):
+        body_of(COMPLETIONS, asked(COMPLETIONS.model))
+
+
 @covers("buffer.wrapped-for-chat-providers")
 def test_the_blanks_at_a_documents_end_are_not_said_twice():
     _, blanks = as_chat(Request(model="m", prompt="The end.\n\n"), anthropic_profile("claude-opus-4-5"))

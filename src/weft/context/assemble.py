@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
+from weft.context.document import with_item_sources
 from weft.context.fit import Columns, Room, Sketch, Strategy, fit
 from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.rows import (
@@ -22,7 +23,7 @@ from weft.context.rows import (
 )
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
-from weft.context.tool_pairs import settled
+from weft.context.tool_pairs import masked_outline, settled
 from weft.errors import InvalidInputError
 
 
@@ -31,10 +32,14 @@ def plan_context(request: ContextRequest) -> Plan:
     system = request.system_context()
     if request.dialogue:
         rows = settled(_with_input(request), request.estimator)
+        if request.masks is not None:
+            rows = masked_outline(rows, request.masks, request.estimator)
     else:
+        request = with_item_sources(request)
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
     prices = _prices(request)
-    head, tail = sources_beside(rows.head), sources_beside(rows.tail, request.pending.sources)
+    head = sources_beside(rows.head, dialogue=request.dialogue)
+    tail = sources_beside(rows.tail, request.pending.sources, dialogue=request.dialogue)
     beside = head | {rows.first + index: extras for index, extras in tail.items()}
     sketch, reasons = _sketch(rows, prices, request, beside)
     if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
@@ -81,7 +86,7 @@ def _prices(request: ContextRequest) -> Prices:
         estimator=estimator,
         joined=request.dialogue,
         heading=heading,
-        frame=lambda source: frame_tokens(source.local_id, estimator),
+        frame=lambda source: frame_tokens(source, estimator),
         # What never cuts does not cut a merge's nodes either.
         share=None
         if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT
@@ -104,19 +109,17 @@ def _sketch(
     request: ContextRequest,
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
-    beside = beside if request.dialogue else {}
+    beside = beside if request.refers else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
-    start = rows.start
-    if start is None:
-        start = rows.tail[0].ruler - rows.tail[0].tokens if rows.tail and between is None else 0
     tail = columns_of(
         rows.tail,
         prices,
         beside,
         first=rows.first,
-        start=max(0, start) if between is None else between.end,
+        start=rows.tail_start,
         known_before=between is None,
+        masks=request.masks,
     )
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
@@ -132,7 +135,7 @@ def _sketch(
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
     reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices, beside)
+    head = columns_of(rows.head, prices, beside, masks=request.masks)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from weft.context.layers.blocks import attribute
+from weft.context.rows import ExtraSource
 from weft.context.tokens import JOINT, Estimator
 from weft.context.tool_pairs import PairedPart, in_pairs, tools_in
 from weft.tree.content import Audio, Block, Content, Image, Text, ToolCall, ToolResult, blocks_of, sent_text
@@ -158,29 +160,23 @@ def _glued(before: tuple[Block, ...], after: tuple[Block, ...], between: str) ->
     return (*before, *after)
 
 
-def document_of(parts: Iterable[Part]) -> str:
-    return "".join(
-        part.heading + "".join(block.text for block in part.blocks if isinstance(block, Text))
-        for part in parts
-    )
-
-
 _CLOSE = "</reference"
 _DISARMED = "<\\reference"
 """As long as what it stands for, so that escaping never costs a token."""
 
 
-def _frame(local_id: str) -> tuple[str, str]:
-    return f'<reference node="{local_id}">\n', "\n</reference>"
+def _frame(source: ExtraSource) -> tuple[str, str]:
+    what = "item" if source.item else "node"
+    return f'<reference {what}="{attribute(source.local_id)}">\n', "\n</reference>"
 
 
-def frame_tokens(local_id: str, estimator: Estimator) -> int:
-    return sum(estimator.of_text(side) + estimator.seam for side in _frame(local_id))
+def frame_tokens(source: ExtraSource, estimator: Estimator) -> int:
+    return sum(estimator.of_text(side) + estimator.seam for side in _frame(source))
 
 
-def reference_blocks(local_id: str, content: Content) -> tuple[Block, ...]:
-    """A node's text, and its images as images; tool traffic is told as JSON, not repeated as such."""
-    before, after = _frame(local_id)
+def reference_blocks(source: ExtraSource, content: Content) -> tuple[Block, ...]:
+    """A source's text, and its images as images; tool traffic is written as JSON, not repeated as such."""
+    before, after = _frame(source)
     media = tuple(block for block in blocks_of(content) if isinstance(block, Image | Audio))
     text = sent_text(content).replace(_CLOSE, _DISARMED)
     if not media:

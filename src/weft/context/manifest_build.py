@@ -20,10 +20,9 @@ from weft.tree.message import Message
 
 COLLAPSED = "collapsed"
 """The id of a row that replaces the oldest levels by their summaries."""
-_ONLY_NODES = "a document is made of its nodes alone"
+_TEXT_ALONE = "a completion endpoint takes the text alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"
 _OVER = "its message is over the budget"
-_NO_SYSTEM = "the document goes without its system context"
 _TOO_LARGE = "recent, and too large for the room"
 _OUTLINED = "over the library's share: {}, an intended change of the prefix"
 _REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"
@@ -91,6 +90,8 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
     }
     found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
     found["truncationStep"] = request.rules.step
+    if request.masks is None:
+        del found["maskToolResults"], found["maskAbove"]
     found["prefill"] = request.profile.prefill
     if plan.layout is not None:
         settings = request.settings
@@ -167,14 +168,11 @@ class _Account:
         for number, beside in self.plan.beside.items():
             for each in beside:
                 if each.left_out is not None or not each.tokens:
-                    yield _source(each.local_id, (each.left_out or Reason.EMPTY).value, each.tokens)
-                elif not self.request.dialogue:
-                    yield _source(each.local_id, _ONLY_NODES, each.tokens)
+                    yield _source(each, (each.left_out or Reason.EMPTY).value)
+                elif not self.request.refers:
+                    yield _source(each, _TEXT_ALONE)
                 elif number not in kept:
-                    yield _source(each.local_id, _OVER, each.tokens, Outcome.CUT)
-        if self.plan.layout is None and not self.plan.system.pieces:
-            for each in self.request.pending.instructions:
-                yield _source(each.local_id, _NO_SYSTEM, 0)
+                    yield _source(each, _OVER, Outcome.CUT)
 
     def _entry(self, level: KeptLevel) -> tuple[Outcome, str, int, int]:
         """Outcome, reason, tokens in the request, tokens in full."""
@@ -188,9 +186,12 @@ class _Account:
         if self.composed is not None and joined is None:
             return Outcome.EXCLUDED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
-        tokens, size = level.tokens + added, level.row.tokens + level.row.unpaired + added
+        tokens = level.tokens + added
+        size = level.row.tokens + level.row.unpaired + level.row.hidden + added
         if level.shortened:
             return Outcome.SHORTENED, _TOO_LARGE, tokens, size
+        if level.row.hidden and self.request.masks is not None:
+            return Outcome.MASKED, self.request.masks.reason, tokens, size
         why = self._why(level.number)
         if level.row.unpaired:
             why = f"{why}, {_WITHOUT_HALVES}"
@@ -222,14 +223,17 @@ class _Account:
 
     def _reference(self, each: RenderedSource) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
-        frame = frame_tokens(each.extra.local_id, self.estimator)
-        reason = f"{each.extra.role.value} source, before its message"
+        if self.composed is None:
+            added = self.estimator.joint
+        frame = frame_tokens(each.extra, self.estimator)
+        place = "its message" if self.request.dialogue else "the text"
+        reason = f"{'attached' if each.extra.item else f'{each.extra.role.value} source'}, before {place}"
         if each.shortened and self.plan.prices.capped(each.extra) < each.extra.tokens:
             reason = "over its share of the budget"
         elif each.shortened:
             reason = "beside a recent node, and too large for the room"
         return Run.one(
-            EntryKind.SOURCE,
+            _kind_of(each.extra),
             each.extra.local_id,
             Outcome.SHORTENED if each.shortened else Outcome.KEPT,
             reason,
@@ -441,8 +445,12 @@ def _system(name: str, tokens: int, reason: str) -> Run:
     return Run.one(EntryKind.SYSTEM, name, Outcome.KEPT, reason, size=tokens)
 
 
-def _source(name: str, reason: str, size: int, outcome: Outcome = Outcome.EXCLUDED) -> Run:
-    return Run.one(EntryKind.SOURCE, name, outcome, reason, size=size)
+def _source(source: ExtraSource, reason: str, outcome: Outcome = Outcome.EXCLUDED) -> Run:
+    return Run.one(_kind_of(source), source.local_id, outcome, reason, size=source.tokens)
+
+
+def _kind_of(source: ExtraSource) -> EntryKind:
+    return EntryKind.ITEM if source.item else EntryKind.SOURCE
 
 
 def _added(

@@ -10,11 +10,11 @@ from weft.context.dialogue import (
     Composed,
     Part,
     compose,
-    document_of,
     frame_tokens,
     pair_up,
     reference_blocks,
 )
+from weft.context.document import document_of, references_of
 from weft.context.layers.envelope import Envelope
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
@@ -22,7 +22,7 @@ from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, ExtraSource, shortened_content, tokens_of_content
 from weft.context.tokens import JOINT, Estimator
-from weft.context.tool_pairs import without_unpaired
+from weft.context.tool_pairs import masked_content, without_unpaired
 from weft.errors import InvalidInputError
 from weft.tree.content import (
     Block,
@@ -69,6 +69,8 @@ def measured(context: AssembledContext | Envelope, estimator: Estimator) -> int:
     further = context.memory_block if isinstance(context, Envelope) else context.document
     texts = [context.system, further or ""]
     tokens = sum(estimator.of_text(text) for text in texts if text)
+    if further and context.messages and not isinstance(context, Envelope):
+        tokens += estimator.joint
     blocks = (block for message in context.messages for block in message.blocks)
     return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
 
@@ -79,10 +81,13 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     request, messages, document = plan.request, rendered.messages, None
     if rendered.composed is None:
         document = document_of(_in_order(plan, rendered.levels, rendered.marker))
+        references = [each.part for level in rendered.levels for each in level.references]
         if request.preface:
             # A loom-aware agent is a chat model: all that it is told of the tree follows the document.
             text = JOINT.join(filter(None, [document, request.preface]))
-            document, messages = None, (Message(Role.USER, (Text(text),)), *request.after)
+            references.append(Part(Role.USER, (Text(text),)))
+            document = None
+        messages = (*references_of(references), *request.after)
 
     def facts() -> Facts:
         digest = digest_of(plan.system.text, document, messages)
@@ -97,7 +102,9 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
         shortened=shortened_ids(plan, rendered.levels),
+        masked=plan.masked,
         estimator=request.estimator,
+        unsummarised=plan.unsummarised,
     )
 
 
@@ -178,13 +185,16 @@ class _Rendering:
         return level
 
     def _refer(self, level: KeptLevel, extra: ExtraSource, most: int) -> None:
-        content, shortened = self._fitted(
-            shown_content_of(self.plan.request, extra.id, self.contents), extra.tokens, most
-        )
+        request = self.plan.request
+        content = content_of(request, extra.id, self.contents)
+        if request.shown_source is not None and not extra.item:
+            content = request.shown_source(content)
+        content, shortened = self._fitted(content, extra.tokens, most)
         tokens = tokens_of_content(content, self.estimator) if shortened else extra.tokens
-        part = Part(Role.USER, reference_blocks(extra.local_id, content))
-        frame = frame_tokens(extra.local_id, self.estimator)
-        level.parts.append(part)
+        part = Part(Role.USER, reference_blocks(extra, content))
+        frame = frame_tokens(extra, self.estimator)
+        if self.plan.request.dialogue:
+            level.parts.append(part)
         level.references.append(RenderedSource(extra, part, tokens + frame, shortened))
 
     def _say(self, level: KeptLevel, row: Candidate, most: int) -> None:
@@ -192,7 +202,7 @@ class _Rendering:
         if not self.plan.request.dialogue:
             content = Text(spoken_text(content))
         elif row.tools is not None:
-            content = without_unpaired(content, row.tools)
+            content = masked_content(without_unpaired(content, row.tools), row.masks[: row.masked])
         heading = self.plan.request.headings.get(row.id, "")
         if level.preface is not None:
             content = self._with_preface(level, content, most, heading)
@@ -265,9 +275,10 @@ def _planned_level(plan: Plan, number: int) -> KeptLevel:
     said = number not in plan.reasons
     level = KeptLevel(number, row, tokens=own, shortened=own < row.tokens and said)
     for extra, tokens in extras:
-        frame = frame_tokens(extra.local_id, plan.request.estimator)
+        frame = frame_tokens(extra, plan.request.estimator)
         part = Part(Role.USER, (_WORDS,))
-        level.parts.append(part)
+        if plan.request.dialogue:
+            level.parts.append(part)
         level.references.append(RenderedSource(extra, part, tokens + frame, tokens < extra.tokens))
     if said:
         heading = plan.request.headings.get(row.id, "")

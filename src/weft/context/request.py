@@ -1,17 +1,26 @@
 """What the engine is asked for, and what it decides before any text is read."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water_level
+from weft.context.checks import system_over
+from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
 from weft.context.manifest import NO_LIMIT, Piece
+from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
-from weft.context.system import Instruction, Standing, SystemContext, SystemParts, build_system
+from weft.context.system import (
+    Instruction,
+    Standing,
+    SystemContext,
+    SystemParts,
+    build_system,
+    standing_layer,
+)
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
@@ -31,6 +40,8 @@ class Profile:
     prefix_cache: bool = False
     prefill: bool = False
     """Whether a request may end with an assistant's message."""
+    completion: bool = True
+    """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +122,8 @@ class ContextRequest:
     """Contents of rows that are no nodes, by their ids."""
     shown: Callable[[Content], Content] | None = None
     """How the content of a node is shown, where it is not sent as it is."""
+    shown_source: Callable[[Content], Content] | None = None
+    """The same for nodes that are sources."""
     after: tuple[Message, ...] = ()
     """Messages after a document: the turns of a run that is going on."""
     held_back: int = 0
@@ -119,6 +132,11 @@ class ContextRequest:
     @property
     def dialogue(self) -> bool:
         return self.mode is Mode.DIALOGUE
+
+    @property
+    def refers(self) -> bool:
+        """Whether sources are sent: to every model but one that only continues a document."""
+        return self.dialogue or bool(self.preface) or not self.profile.completion
 
     @property
     def rules(self) -> Rules:
@@ -133,18 +151,34 @@ class ContextRequest:
             dialogue=self.dialogue,
         )
 
+    @property
+    def masks(self) -> MaskRule | None:
+        """Which tool results are masked, where any are: a document has none."""
+        newest = self.preferences.mask_tool_results
+        if newest is None or not self.dialogue:
+            return None
+        return MaskRule(
+            newest, self.preferences.mask_above, grid_step(self.rules.step, self.budget, self.window)
+        )
+
     def system_context(self) -> SystemContext:
         if self.prepared is not None:
             return self.prepared
-        if not self.dialogue and not self.buffer_system_context:
-            return SystemContext("", 0, ())
-        parts = SystemParts(
-            agent=self.system.agent,
-            tree=self.system.tree,
-            instructions=self.system.instructions + self.pending.instructions,
-            memory=self.system.memory,
-        )
-        return build_system(parts, self.preferences.instructions, self.estimator, budget=self.budget)
+        parts = replace(self.system, instructions=self.system.instructions + self.pending.instructions)
+        wanted, estimator = self.preferences.instructions, self.estimator
+        if self.dialogue:
+            return build_system(parts, wanted, estimator, budget=self.budget)
+        if self.buffer_system_context:
+            system = standing_layer(parts, self.standing, wanted, estimator, budget=self.budget)
+            if system.tokens > self.budget:
+                raise system_over(system.tokens, self.budget, system.sizes)
+            return system
+        # A loom-aware agent is a chat model: it knows its own role in a document's tree too.
+        own = SystemParts(agent=parts.agent, memory=parts.memory) if self.preface else SystemParts()
+        rest = replace(parts, agent="", memory="") if self.preface else parts
+        withheld = standing_layer(rest, self.standing, wanted, estimator, budget=NO_LIMIT)
+        system = build_system(own, wanted, estimator, budget=self.budget)
+        return replace(system, pieces=(*system.pieces, *withheld.left_out()))
 
     def head_reach(self) -> tuple[int, bool]:
         """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
@@ -261,7 +295,7 @@ class Plan:
 
     def allowed(self, level: int) -> tuple[list[tuple[ExtraSource, int]], int]:
         """What each source of a kept level may cost, and its own words: less than they would only if it is shortened."""
-        beside = self.beside.get(level, ()) if self.request.dialogue else ()
+        beside = self.beside.get(level, ()) if self.request.refers else ()
         extras = [extra for extra in beside if extra.left_out is None and extra.tokens]
         row, prices = self.rows.at(level), self.prices
         own = 0 if level in self.reasons else row.tokens + row.before
@@ -307,13 +341,19 @@ class Plan:
         for level in self.kept:
             if level in known:
                 continue
-            if level in beside:
+            if level in beside and self.request.refers:
                 found |= {extra.id: None for extra in beside[level] if extra.left_out is None}
             if level not in reasons:
                 found[at(level).id] = None
         if self.layout is not None:
             found |= {row.id: None for _, row in self.layout.input_rows}
         return [name for name in found if name != INPUT and name not in self.request.own]
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Ids of the nodes whose tool results are sent as lines."""
+        rows = (self.rows.at(level) for level in self.sent)
+        return tuple(row.local_id for row in rows if row.hidden)
 
     @property
     def turn(self) -> list[str]:

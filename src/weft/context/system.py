@@ -1,11 +1,11 @@
 """The system context: the agent's prompt, the tree's, instructions on the path, and the blocks of L1."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from weft.context.checks import system_over
 from weft.context.layers.blocks import clean, leave_open
-from weft.context.manifest import EntryKind, Outcome, Piece, Run
+from weft.context.manifest import ABSENT, EntryKind, Outcome, Piece, Run
 from weft.context.rows import Reason
 from weft.context.settings import Instructions
 from weft.context.tokens import JOINT, Estimator
@@ -48,6 +48,14 @@ class SystemContext:
     """Names and texts, in order."""
     sizes: tuple[tuple[str, int], ...] = ()
     """Tokens of each, with the blank line before it."""
+
+    def left_out(self) -> Iterator[Run]:
+        """What of it a document goes without, for the manifest."""
+        for piece in self.pieces:
+            if isinstance(piece, Run):
+                absent = piece.outcome in ABSENT
+                reason = piece.reason if absent else "the document goes without its system context"
+                yield replace(piece, outcome=Outcome.EXCLUDED, reason=reason, tokens=None)
 
 
 def build_system(

@@ -390,16 +390,18 @@ class Grove:
         """Rebuild the search index, which is only needed if it is damaged."""
         from weft.runtime.search.indexer import reindex  # noqa: PLC0415 - loads with the first search
 
-        with self.caller.store.read() as session:
+        with self.caller.reading(Permission.LOOM_WRITE, "rebuild the index") as session:
             require_access(session, self.caller.actor, MemberRole.OWNER)
         reindex(self.caller.store, progress)
 
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
-        return self.caller.store.blobs.put(data)
+        with self.caller.reading(Permission.LOOM_WRITE, "add media"):
+            return self.caller.store.blobs.put(data)
 
     def blob(self, ref: str) -> bytes:
-        return self.caller.store.blobs.get(ref)
+        with self.caller.reading():
+            return self.caller.store.blobs.get(ref)
 
     def export(
         self,

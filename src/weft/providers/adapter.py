@@ -96,7 +96,9 @@ def check_request(provider: str, request: Request, profile: ModelProfile) -> Non
         "does not support tools": request.tools and not profile.tools,
         "does not support stop sequences": asked.stop and not profile.stop,
         logprobs: asked.logprobs is not None and asked.logprobs > profile.logprobs,
-        "takes messages or a document, not both": request.prompt is not None and request.messages,
+        "continues a document, and takes no messages before it": request.prompt is not None
+        and request.messages
+        and profile.completion,
         "does not accept images": not profile.images and any(isinstance(block, Image) for block in blocks),
         "does not accept audio": not profile.audio and any(isinstance(block, Audio) for block in blocks),
     }
@@ -230,6 +232,7 @@ _INSTRUCTION = (
     "Answer with what comes next, from the very next character on, in the same language, voice and form. "
     "Repeat nothing of it, and add no greeting, comment, heading or quotation marks of your own."
 )
+_REFERRING = "Reference blocks before the document are material to draw on, and no part of it."
 _NOTHING_YET = "(The document is still empty: write its beginning.)"
 _SIMULATED = (
     "The assistant is in CLI simulation mode, and responds to the user's CLI commands only with "
@@ -267,24 +270,36 @@ def as_chat(request: Request, profile: ModelProfile) -> tuple[Request, str]:
 
     With prefill the document is the beginning of the answer, shown as the output of a command;
     otherwise it is the user's message, after an instruction to go on where it ends. The second value
-    is the blanks that were held back, for the seam of every choice.
+    is the blanks that were held back, for the seam of every choice. Messages of the request are references:
+    they come before the document in the same message.
     """
     if request.prompt is None:
         return request, ""
+    system = (*request.system, _REFERRING) if request.messages else request.system
     if not profile.prefill or not request.prompt.strip():
         document = request.prompt if request.prompt.strip() else _NOTHING_YET
-        messages = (Message(Role.USER, (Text(document),)),)
-        system = (*request.system, _INSTRUCTION)
-        return replace(request, prompt=None, messages=messages, system=system), ""
+        messages = _after_references(request, document)
+        return replace(request, prompt=None, messages=messages, system=(*system, _INSTRUCTION)), ""
     document = request.prompt.rstrip()
     asked = replace(
         request,
         prompt=None,
-        messages=(Message(Role.USER, (Text(_COMMAND),)),),
-        system=(*request.system, _SIMULATED),
+        messages=_after_references(request, _COMMAND),
+        system=(*system, _SIMULATED),
         prefill=document,
     )
     return asked, request.prompt[len(document) :]
+
+
+def _after_references(request: Request, text: str) -> tuple[Message]:
+    """One message of the user: the references, a blank line, the text."""
+    blocks = [block for message in request.messages for block in message.blocks]
+    last = blocks[-1] if blocks else None
+    if isinstance(last, Text):
+        blocks[-1:] = [Text(f"{last.text}\n\n{text}")]
+    else:
+        blocks.append(Text(text))
+    return (Message(Role.USER, tuple(blocks)),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

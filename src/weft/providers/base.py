@@ -200,7 +200,7 @@ class Request:
     """The provider's own name of it."""
     messages: tuple[Message, ...] = ()
     prompt: str | None = None
-    """A document to be continued, instead of messages. May be empty."""
+    """A document to be continued. May be empty. A chat model takes messages before it, as references."""
     system: tuple[str, ...] = ()
     """In blocks, as cache marks count them; where a provider takes one text, a blank line joins them."""
     parameters: Parameters = field(default_factory=Parameters)

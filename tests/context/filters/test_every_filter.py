@@ -113,6 +113,7 @@ def test_all_filters_of_the_chapter_are_installed_by_entry_point():
         "repair",
         "sizeLimiter",
         "toolCallBackfill",
+        "toolResultMasker",
     }
 
 
@@ -211,6 +212,28 @@ def test_an_error_of_the_engine_keeps_its_code():
     messages = [{"role": "system", "content": "x" * 4_000}, {"role": "user", "content": "a"}]
     with pytest.raises(ContextLimitError):
         apply_filters(messages, [{"name": "fit", "options": {"limit": 100}}])
+
+
+@covers("filter.never-mutates", "filter.everything-in-the-manifest", "filter.skip-on-error")
+def test_a_filter_that_changes_messages_in_place_changes_none_of_the_callers():
+    def shout(messages, *_):
+        messages[0]["content"][0]["text"] = "LOUD"
+        return messages
+
+    def shout_and_fail(messages, *_):
+        shout(messages)
+        raise ValueError("hoarse")
+
+    shared = {"type": "text", "text": "quiet"}
+    messages = [{"role": "user", "content": [shared]}, {"role": "user", "content": [shared]}]
+    before = copy.deepcopy(messages)
+    registry = Registry({"shout": shout, "hoarse": shout_and_fail})
+    found = run_filters(messages, ["hoarse", "shout"], registry=registry, on_error="skip")
+    assert messages == before
+    assert [each["content"][0]["text"] for each in found.messages] == ["LOUD", "quiet"]
+    assert found.messages[1] is messages[1]
+    (mark,) = found.steps[1].marks
+    assert (mark.outcome, mark.position, mark.before is messages[0]) == (Outcome.KEPT, 0, True)
 
 
 def test_what_json_cannot_hold_is_still_told():

@@ -102,7 +102,7 @@ def test_halves_are_taken_out_and_results_brought_to_their_calls():
     assert [(mark.outcome, mark.position) for mark in found.steps[0].marks] == [
         (Outcome.SHORTENED, 1),
         (Outcome.KEPT, 4),
-        (Outcome.CUT, 2),
+        (Outcome.EXCLUDED, 2),
     ]
 
 

@@ -89,9 +89,11 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> ContextRequest:
     request = replace(
         request,
         headings=_headings(request, loom, rows, cached=cached),
-        # A collaborator is a chat model: it is told where it is, in a document's tree too.
-        buffer_system_context=True,
         shown=escape_content if request.dialogue else _as_prose,
+        shown_source=escape_content,
+        attached=[each._replace(item=_quiet(each.item)) for each in request.attached],
+        items=[_quiet(each) for each in request.items],
+        fresh={name: _quiet(each) for name, each in request.fresh.items()},
     )
     if not request.dialogue:
         return _behind_a_document(request, loom, tail, memory="" if cached else memory)
@@ -104,9 +106,6 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> ContextRequest:
         standing=replace(request.standing, addendum=addendum(loom.permissions)),
         memory_block="" if cached else memory,
         unsettled=not cached,
-        attached=[each._replace(item=_quiet(each.item)) for each in request.attached],
-        items=[_quiet(each) for each in request.items],
-        fresh={name: _quiet(each) for name, each in request.fresh.items()},
     )
 
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import cast
+from typing import Any, cast
 
 from weft.context.filters.base import (
     FilterContext,
@@ -21,6 +21,8 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 _FIT, _REPAIR = "fit", "repair"
+_OWN = "weft.context.filters"
+"""The package of the filters that change no message."""
 
 
 class OnFilterError(StrEnum):
@@ -181,20 +183,37 @@ class _Step:
         self.name = entry.name
         self.options = entry.settings
         self.trace = Trace()
+        self.given: list[object] = pipeline.messages
 
     def begin(self) -> Sequence[object] | Awaitable[Sequence[object]]:
         found = self.pipeline.registry.filter_of(self.name)
         context = replace(self.pipeline.context, trace=self.trace)
-        # A list of its own: a filter that sorts or pops what it is given harms nobody.
-        return found(list(self.pipeline.messages), self.options, context)
+        if not str(getattr(found, "__module__", "")).startswith(_OWN):
+            # Somebody else's filter may change what it is given.
+            self.given = [_copied(message) for message in self.pipeline.messages]
+        return found(list(self.given), self.options, context)
 
     def end(self, answer: Sequence[object]) -> None:
         if not isinstance(answer, list | tuple):
             raise InvalidInputError(f"it gave {type(answer).__name__} instead of a list of messages")
-        before, after = self.pipeline.messages, list(answer)
-        self.trace.complete(before, after, self.name)
+        after = list(answer)
+        originals = self._unchanged({id(message) for message in after})
+        self.trace.complete(self.given, after, self.name)
         self._record(len(after), self.trace.marks)
-        self.pipeline.messages = after
+        self.pipeline.messages = [originals.get(id(message), message) for message in after]
+
+    def _unchanged(self, after: set[int]) -> dict[int, object]:
+        """The caller's messages by the ids of their copies, where these say the same; others are marked."""
+        if self.given is self.pipeline.messages:
+            return {}
+        unmarked = after - {id(mark.before) for mark in self.trace.marks}
+        originals: dict[int, object] = {}
+        for place, (original, copy) in enumerate(zip(self.pipeline.messages, self.given, strict=True)):
+            if _is_same(original, copy):
+                originals[id(copy)] = original
+            elif id(copy) in unmarked:
+                self.trace.kept(place, original, copy, "changed")
+        return originals
 
     def fail(self, error: Exception) -> None:
         why = error.message if isinstance(error, WeftError) else f"{type(error).__name__}: {error}"
@@ -219,6 +238,31 @@ class _Step:
                 options=self.options,
             )
         )
+
+
+def _copied(value: object) -> object:
+    """A message with objects and lists of its own; everything else in it is shared."""
+    whole: list[object] = [value]
+    known: dict[int, dict[object, object] | list[object]] = {}
+    pending: list[dict[object, object] | list[object]] = [whole]
+    while pending:
+        container = pending.pop()
+        for key, each in container.items() if isinstance(container, dict) else enumerate(container):
+            if not isinstance(each, dict | list):
+                continue
+            inner = cast("dict[object, object] | list[object]", each)
+            if id(inner) not in known:
+                known[id(inner)] = inner.copy()
+                pending.append(known[id(inner)])
+            cast("Any", container)[key] = known[id(inner)]
+    return whole[0]
+
+
+def _is_same(original: object, copy: object) -> bool:
+    try:
+        return original == copy
+    except RecursionError:
+        return False
 
 
 def _listed(value: Sequence[object], name: str) -> Sequence[object]:

@@ -76,6 +76,7 @@ class RequestReader(Reader):
             # Where the provider has no cache, layers ask what is known of the model.
             prefix_cache=known.prefix_cache or None if options.prefix_cache is None else options.prefix_cache,
             prefill=known.prefill if options.prefill is None else options.prefill,
+            completion=known.completion if options.completion is None else options.completion,
         )
 
     def looking(self, opened: Opened, agent: str | None) -> Agent | None:
@@ -170,8 +171,6 @@ def require_no_tools(options: ContextOptions, why: str) -> None:
 
 
 def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:
-    if not reader.dialogue and not facts.buffer_system_context:
-        return SystemParts()
     prompt = "" if agent is None else agent.configuration.system_prompt or ""
     return SystemParts(agent=prompt, tree=facts.system_context, instructions=reader.instructions())
 
@@ -181,7 +180,9 @@ def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
     cached = options.prefix_cache
     if cached is None and agent is not None and agent.model_ref:
         cached = cache_profile(agent.model_ref).way is not CacheWay.NONE
-    return Profile(prefix_cache=bool(cached), prefill=bool(options.prefill))
+    # Of a model that is not known, a document is shown as its text alone.
+    completion = options.completion is not False
+    return Profile(prefix_cache=bool(cached), prefill=bool(options.prefill), completion=completion)
 
 
 def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:

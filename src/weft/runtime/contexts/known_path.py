@@ -51,9 +51,7 @@ class KnownPath:
     levels: list[Level]
     before: NodeRow | None
     """The node above the first level."""
-    beginnings: dict[tuple[int, bool], list[Level]] = field(
-        default_factory=dict[tuple[int, bool], list[Level]]
-    )
+    beginnings: dict[Hashable, list[Level]] = field(default_factory=dict[Hashable, list[Level]])
     """By how far they reach."""
     below: dict[int, NodeRow] = field(default_factory=dict[int, NodeRow])
     """By its parent's position, the node that follows a beginning."""

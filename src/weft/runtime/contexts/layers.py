@@ -1,6 +1,6 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
@@ -26,7 +26,6 @@ from weft.runtime.contexts.agent_context import lay_out, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, require_no_tools
 from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
 from weft.runtime.contexts.options import ContextOptions, LayerOptions
-from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prepared_request import (
     Assembly,
     ContextInputs,
@@ -52,7 +51,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import spoken_text
+from weft.tree.content import Content, spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
 from weft.tree.tree import Mode
@@ -152,10 +151,10 @@ class Contexts(Assembler):
             if self.looking(opened, options.agent) is None:
                 if self._calls_for_layers(opened, node, options):
                     return self._laid_out(opened, node, options).manifest
-                plan, reader = self._planned(opened, node, options)
+                plan, contents = self._planned(opened, node, options)
                 if tells_all(plan) and not plan.request.estimator.seam:
                     return planned_manifest(plan)
-                return write_context(plan, lambda planned: contents_for(planned.wanted, reader)).manifest
+                return write_context(plan, lambda planned: contents(planned.wanted)).manifest
         return self.at(tree, node, options).manifest
 
     def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
@@ -171,12 +170,19 @@ class Contexts(Assembler):
         return context_of(assembly.plan, assembly.envelope)
 
     def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        plan, reader = self._planned(opened, node, options)
-        return write_context(plan, lambda planned: contents_for(planned.wanted, reader))
+        plan, contents = self._planned(opened, node, options)
+        return write_context(plan, lambda planned: contents(planned.wanted))
 
-    def _planned(self, opened: Opened, node: str | None, options: ContextOptions) -> tuple[Plan, PathReader]:
+    def _planned(
+        self, opened: Opened, node: str | None, options: ContextOptions
+    ) -> tuple[Plan, Callable[[Iterable[str]], Mapping[str, Content]]]:
+        """A plan, and the reader of the contents that it wants."""
+        if opened.mode is Mode.BUFFER:
+            inputs = self.gather(opened, node, LayerOptions.of(options))
+            return plan_context(inputs.request), inputs.contents
         request, reader = self.request(opened, node, options)
-        return plan_context(replace(request, outline=reader.outline(request))), reader
+        plan = plan_context(replace(request, outline=reader.outline(request)))
+        return plan, lambda wanted: contents_for(wanted, reader)
 
 
 @dataclass(frozen=True, slots=True)

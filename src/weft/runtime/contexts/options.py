@@ -67,6 +67,9 @@ class ContextOptions(FitOptions):
     )
     prefix_cache: bool | None = option(None, "Whether the provider caches prefixes; default: what it says.")
     prefill: bool | None = option(None, "Whether a request may end with an assistant's message.")
+    completion: bool | None = option(
+        None, "Whether the model continues a document as it is; references go to chat models only."
+    )
     annotations: bool | Collection[Identified | str] = option(
         False, "True includes the annotations on the path's nodes, a list those of these nodes."
     )

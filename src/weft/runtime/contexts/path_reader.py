@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from weft.context.fit import SkippedRange, Strategy
 from weft.context.manifest import NO_LIMIT
+from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
 from weft.context.rows import (
     SPOKEN,
@@ -26,7 +27,7 @@ from weft.context.rows import (
 )
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
-from weft.context.tool_pairs import paired_rows, tools_of
+from weft.context.tool_pairs import paired_rows, tools_of, with_masks
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.known_path import KnownPath, Level, path_key
 from weft.runtime.contexts.tree_facts import TreeFacts
@@ -101,12 +102,12 @@ class PathReader:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
             rows = walk_up(self.tree.session, self.tree.key, self.end.position)
             return PathOutline(tail=_plain(self._levels(rows)), start=0)
-        tail = self._tail(room, request.preferences.minimum_recent_nodes)
+        tail = self._tail(room, request.preferences.minimum_recent_nodes, request.masks)
         start = tail[0].row
         if start.parent is None:
             self._remember(tail, None)
             return PathOutline(tail=_plain(tail), start=0, rendered=self.path.rendered)
-        head = self._head(*request.head_reach())
+        head = self._head(*request.head_reach(), request.masks)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
@@ -225,7 +226,7 @@ class PathReader:
             row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
         )
 
-    def _tail(self, room: int, least: int) -> list[Level]:
+    def _tail(self, room: int, least: int, masks: MaskRule | None) -> list[Level]:
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
         # One beyond the room, so that it is seen to be full.
         position, floor, most = self.end.position, self.end.ruler - room - 1, room
@@ -233,7 +234,7 @@ class PathReader:
         while True:
             found = self._back(position, max(-1, floor), min(least + 2, _AT_ONCE)) + found
             top = found[0].row
-            if top.parent is None or self._reaches(found, room, least):
+            if top.parent is None or self._reaches(found, room, least, masks):
                 return found
             position, most = top.parent, 2 * max(most, 1)
             floor = top.ruler - most
@@ -251,12 +252,19 @@ class PathReader:
         rows = tail_to(self.tree.session, self.tree.key, position, floor=floor, least=least, limit=_AT_ONCE)
         return self._levels(rows) + known
 
-    def _reaches(self, levels: Sequence[Level], room: int, least: int) -> bool:
+    def _reaches(self, levels: Sequence[Level], room: int, least: int, masks: MaskRule | None) -> bool:
         rows = paired_rows(_plain(levels), self.estimator)
         bound = bound_of(rows)
         live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
+        if masks is not None:
+            rows = with_masks(rows, masks, self.estimator)
+        sizes = [_least_sent(rows[index]) for index in live]
         # The first is only there to tell whether the next one is joined to it.
-        if sum(rows[index].tokens for index in live[1:]) <= room or len(live) <= least:
+        if sum(sizes[1:]) <= room or len(live) <= least:
+            return False
+        # What was masked at a place where a cut can fall depends on as many results before it.
+        before = live[: _beyond(sizes, room)] if masks is not None else ()
+        if masks is not None and sum(len(rows[index].masks) for index in before) < masks.newest:
             return False
         if not self.dialogue:
             return True
@@ -265,9 +273,9 @@ class PathReader:
         asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
         return len(levels) > _FOR_A_USER or any(asked)
 
-    def _head(self, reach: int, on_ruler: bool) -> list[Level]:  # noqa: FBT001 - a pair from head_reach
+    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None) -> list[Level]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
-        known = self.path.beginnings.get((reach, on_ruler))
+        known = self.path.beginnings.get((reach, on_ruler, masks))
         if known is not None:
             return known
         session, tree = self.tree.session, self.tree.key
@@ -280,11 +288,14 @@ class PathReader:
                 # Most paths begin with an empty node, and of the last one read the group is not known.
                 rows = top_to(session, tree, self.end.position, min(_TOP, self.end.depth))
             levels = self._levels(rows)
-            live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
+            sent = self._sendable(_plain(levels))
+            if masks is not None:
+                sent = with_masks(sent, masks, self.estimator)
+            live = sum(map(_least_sent, _live(sent)))
             if rows[-1].position == self.end.position:
                 return levels
             if live and (on_ruler or live > reach):
-                self.path.beginnings[reach, on_ruler] = levels
+                self.path.beginnings[reach, on_ruler, masks] = levels
                 return levels
             amount = max(2 * amount, rows[-1].ruler)
 
@@ -320,11 +331,7 @@ class PathReader:
     def _levels(self, rows: list[NodeRow]) -> list[Level]:
         session, tree = self.tree.session, self.tree.key
         seen = self._resolved(rows)
-        beside = (
-            sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
-            if self.dialogue
-            else {}
-        )
+        beside = sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
         notes = (
@@ -333,7 +340,10 @@ class PathReader:
             else {}
         )
         others |= {note.key: note for listed in notes.values() for note in listed}
-        sizes = self._sizes([*seen, *others.values()])
+        if self.dialogue:
+            sizes = beside_sizes = self._sizes([*seen, *others.values()])
+        else:
+            sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
         self.seen |= {row.ulid: row for row in seen}
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
         levels: list[Level] = []
@@ -352,10 +362,11 @@ class PathReader:
             if row.key in extras or row.position in notes or size[1:] != _WORDS_ALONE:
                 candidate = candidate._replace(
                     sources=tuple(
-                        self._extra(others[key], role, sizes[key]) for key, role in extras.get(row.key, ())
+                        self._extra(others[key], role, beside_sizes[key])
+                        for key, role in extras.get(row.key, ())
                     ),
                     notes=tuple(
-                        self._extra(note, SourceRole.CONTEXT, sizes[note.key])
+                        self._extra(note, SourceRole.CONTEXT, beside_sizes[note.key])
                         for note in notes.get(row.position, ())
                     ),
                     least=size.least,
@@ -402,14 +413,17 @@ class PathReader:
             annotations=self.annotations,
         )
 
-    def _sizes(self, rows: Sequence[NodeRow]) -> dict[int, "_Size"]:
-        """From the counts that nodes carry; contents are read only for what counts cannot say."""
-        of_counts, dialogue = self.estimator.of_counts, self.dialogue
+    def _sizes(self, rows: Sequence[NodeRow], *, words: bool = False) -> dict[int, "_Size"]:
+        """From the counts that nodes carry; contents are read only for what counts cannot say.
+
+        Of a document's own nodes only the `words` count.
+        """
+        of_counts = self.estimator.of_counts
         found: dict[int, _Size] = {}
         unsaid: list[NodeRow] = []
         for row in rows:
             kind = KINDS[row.kind]
-            if (dialogue and row.flags & _BLANK) or not (dialogue or kind in SPOKEN):
+            if kind not in SPOKEN if words else row.flags & _BLANK:
                 found[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
@@ -418,13 +432,11 @@ class PathReader:
                 found[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
-            found |= {key: self._size(content) for key, content in contents.items()}
-        return found | self._with_tools(rows, found)
+            found |= {key: self._size(content, words=words) for key, content in contents.items()}
+        return found if words else found | self._with_tools(rows, found)
 
     def _with_tools(self, rows: Sequence[NodeRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
         """Calls and results with their ids: only contents tell which belong together, so these are read."""
-        if not self.dialogue:
-            return {}
         found: dict[int, _Size] = {}
         tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
         for start in range(0, len(tools), _TOOLS_AT_ONCE):
@@ -433,8 +445,8 @@ class PathReader:
                 found[key] = sizes[key]._replace(tools=tools_of(content))
         return found
 
-    def _size(self, content: Content) -> "_Size":
-        if not self.dialogue:
+    def _size(self, content: Content, *, words: bool) -> "_Size":
+        if words:
             return _Size(tokens_of_content(Text(spoken_text(content)), self.estimator))
         tokens = tokens_of_content(content, self.estimator)
         if not isinstance(content, Mixed):
@@ -478,6 +490,20 @@ def _live(rows: Sequence[Candidate]) -> list[Candidate]:
     """Those that nothing leaves out, neither a mark of their own nor one on their tool's call."""
     reasons = left_out_of(rows, bound_of(rows))
     return [row for row, reason in zip(rows, reasons, strict=True) if reason is None]
+
+
+def _least_sent(row: Candidate) -> int:
+    """What a row costs with its tool results masked, where they may be."""
+    return row.tokens - sum(mask.saved for mask in row.masks)
+
+
+def _beyond(sizes: Sequence[int], room: int) -> int:
+    """Where the last sizes that are together more than the room begin; 0 if all are not."""
+    start, total = len(sizes), 0
+    while start and total <= room:
+        start -= 1
+        total += sizes[start]
+    return start
 
 
 def _whole_groups(rows: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -384,6 +384,7 @@ def _generation(given: AssemblyInput, assembler: RequestAssembler, request: Requ
         "instructions": list(ids_of(options.instructions)),
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
+        "completion": profile.completion,
         "request": neutral_hash(request),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
     }

@@ -157,7 +157,9 @@ def _assemble(
     )
     agent = Reader.of(caller).agent(asked["agent"])
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE, prefill=asked["prefill"]
+        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE,
+        prefill=asked["prefill"],
+        completion=asked.get("completion", True),
     )
     given = AssemblyInput(
         caller=caller,

@@ -90,6 +90,7 @@ def _sources_now(scope: Scope, tree: TreeState, original: NodeRow) -> Rows:
 
 def _rewrite(scope: Scope, tree: TreeState, original: NodeRow, content: Content, sources: Rows) -> Written:
     """The original with other content: a version in a buffer, a branch in dialogue."""
+    scope.refuse_if_leased(tree, original.position)
     return write_node(
         scope,
         tree,
