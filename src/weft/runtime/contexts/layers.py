@@ -51,6 +51,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node, walk_up
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheProfile
 from weft.tree.content import Content, spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
@@ -197,17 +198,31 @@ class Layers(Assembler):
         return cls(base.store, base.actor, base.cache, base.clock, base.profiles, caller=caller)
 
     def prepare(
-        self, tree: str, node: str, options: LayerOptions, *, is_subject: bool = False, way: str = ""
+        self,
+        tree: str,
+        node: str,
+        options: LayerOptions,
+        *,
+        is_subject: bool = False,
+        cache: CacheProfile | None = None,
     ) -> Prepared:
         """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
 
-        `options.agent` says who will answer; its model decides about the cache. A subject is shown
-        nothing of the tree around it, and `way` is how its provider caches, where its name does not
-        say so. Send it, then `keep` it, and let `report` know what the provider had cached.
+        `options.agent` says who will answer; its model decides about the cache, unless one is given. A
+        subject is shown nothing of the tree around it. Send it, then `keep` it, and let `report` know
+        what the provider had cached.
         """
         assembly = self._assembled(tree, node, options, is_subject=is_subject)
         with self._tree(tree) as opened:
-            return prepare(opened, assembly, self._answering(opened, options.agent), self.clock(), way=way)
+            agent = self._answering(opened, options.agent)
+            if cache is None:
+                cache = self.cache_of(agent.model_ref if agent is not None else None)
+            return prepare(opened, assembly, agent, self.clock(), cache)
+
+    def cache_of(self, model: str | None) -> CacheProfile:
+        """The cache of a model; none where the model is not known."""
+        profile = None if model is None else self.profiles(model)
+        return NO_PREFIX_CACHE if profile is None else profile.cache
 
     def at(self, tree: str, node: str | None, options: LayerOptions) -> Envelope:
         """The envelope of a request from a node, or from the agent's cursor."""

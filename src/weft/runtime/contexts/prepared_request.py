@@ -10,14 +10,11 @@ from sqlalchemy import select
 
 from weft.context.layers.cache import (
     CacheControls,
-    CacheProfile,
-    CacheWay,
     Instability,
     Payload,
     Prediction,
     Trigger,
     cache_controls,
-    cache_profile,
     expected_triggers,
     pieces_of,
     predict,
@@ -46,6 +43,7 @@ from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
@@ -110,19 +108,18 @@ class Prepared:
         return found
 
 
-def prepare(opened: Opened, assembly: Assembly, agent: Agent | None, now: int, *, way: str = "") -> Prepared:
-    """Everything about a request that depends on who will answer it.
-
-    `way` is how its provider wants to be told about caching, where the name does not say so.
-    """
+def prepare(
+    opened: Opened, assembly: Assembly, agent: Agent | None, now: int, profile: CacheProfile
+) -> Prepared:
+    """Everything about a request that depends on who will answer it, and on its provider's cache."""
     provider = "" if agent is None else agent.model_ref or ""
-    profile = cache_profile(provider, way)
     envelope, lifetime = assembly.envelope, assembly.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
     # Where nobody asks for a lifetime, only marks end soon.
-    kept = lifetime or (profile.lifetimes[0] if profile.way is CacheWay.MARKS else "1h")
+    usual = profile.lifetimes[0] if profile.lifetimes else "5m"
+    kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
     unexplained = watch_turn(opened, assembly, agent)
     if unexplained:

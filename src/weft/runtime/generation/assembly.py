@@ -84,7 +84,7 @@ def options_of(given: AssemblyInput) -> ContextOptions:
         agent=given.agent.id,
         preferences=options.preferences,
         estimator=options.estimator,
-        prefix_cache=profile.prefix_cache or None,
+        prefix_cache=profile.prefix_cache,
         prefill=profile.prefill,
         completion=profile.completion,
         text=given.text,
@@ -203,8 +203,8 @@ def parameters_from_wire(kept: Mapping[str, Any]) -> Parameters:
 def assemble_in_layers(given: AssemblyInput) -> AssembledRequest:
     """The same place, laid out from what changes least to what changes most."""
     layers = Layers.of(given.caller)
-    options, way = LayerOptions.of(options_of(given)), given.profile.cache.value
-    prepared = layers.prepare(given.tree, given.node, options, is_subject=True, way=way)
+    options, cache = LayerOptions.of(options_of(given)), given.profile.cache
+    prepared = layers.prepare(given.tree, given.node, options, is_subject=True, cache=cache)
     return assembled_from(given, prepared)
 
 
@@ -242,7 +242,7 @@ def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest
     if gathered.request.dialogue:
         layered = lay_out(contexts, given.agent, gathered, run)
         with contexts.opened(given.tree) as opened:
-            prepared = prepare(opened, layered, given.agent, contexts.clock(), way=given.profile.cache.value)
+            prepared = prepare(opened, layered, given.agent, contexts.clock(), given.profile.cache)
         # What was sent is kept with its turn; what a run sends after it belongs to the run.
         return assembled_from(given, prepared, kept=run is None or not run.exchanges)
     return _assembled(see(contexts, given.agent, gathered, run))

@@ -12,7 +12,7 @@ from weft.context.manifest import RENDERER, Manifest
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
-from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
+from weft.providers.base import ModelName, ModelProfile, ProviderRegistry, Request
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
@@ -30,6 +30,7 @@ from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.start_point import registry_of
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
+from weft.tree.cache_profile import NO_PREFIX_CACHE
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
@@ -156,8 +157,9 @@ def _assemble(
         instructions=tuple(asked["instructions"]),
     )
     agent = Reader.of(caller).agent(asked["agent"])
+    provider, model = registry_of(caller.executor).model(asked["model"])
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE,
+        cache=provider.profile(model).cache if asked["prefixCache"] else NO_PREFIX_CACHE,
         prefill=asked["prefill"],
         completion=asked.get("completion", True),
     )
