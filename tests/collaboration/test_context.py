@@ -8,7 +8,7 @@ from tests.statements import statements
 import weft
 from weft.commands.scanner import scan
 from weft.context.agent_view.loom_block import addendum
-from weft.context.manifest import EntryKind, Outcome
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.errors import ContextLimitError
 from weft.runtime.collaboration.commands.session import session_for
 from weft.testing import START, SteppingClock, grove
@@ -395,3 +395,53 @@ def test_time_is_the_groves_own():
         clock.pass_by(seconds=3 * 24 * 3_600)
         assert f"[{node.local_id}] human · 3d ago" in text_of(node.context(agent=MUSE))
         assert "active at" not in text_of(node.context(agent=MUSE))
+
+
+@covers("loom.heading-author")
+def test_headings_name_the_person_where_several_people_write(address):
+    with weft.open(address) as loom:
+        muse(loom)
+        loom.add_agent("Bo", type="human", permissions=ALL)
+        loom.add_agent("Ada", type="human", permissions=ALL)
+        tree = loom.plant("Marie")
+        first = loom.acting_as("Ada").tree(tree.id).say("One.")
+        assert f"[{first.local_id}] human · " in text_of(first.context(agent=MUSE))
+        # Who reads does not write.
+        loom.acting_as("Bo").tree(tree.id).switch(first)
+        assert f"[{first.local_id}] human · " in text_of(first.context(agent=MUSE))
+        second = loom.acting_as("Bo").node(first.id).say("Two.")
+        answer = second.say("Three.", author=MUSE)
+        for node in (first, answer):
+            # Also where the other person's node is on another branch, or not shown.
+            assert f"[{first.local_id}] Ada · " in text_of(node.context(agent=MUSE))
+        seen = text_of(answer.context(agent=MUSE))
+        assert f"[{second.local_id}] Bo · " in seen
+        assert f"[{answer.local_id}] Muse · " in seen
+        (result,) = tree.do(f"→ view {second.local_id}", agent=MUSE)
+        assert f"[{second.local_id}] Bo · " in result.text
+
+
+@covers("loom.presence-may-add-the-way")
+def test_presence_off_the_readers_path_gives_the_way(address):
+    with weft.open(address) as loom:
+        muse(loom)
+        loom.add_agent("Bo", type="human", permissions=ALL)
+        tree = loom.plant("Marie")
+        fork = tree.say("Fork.")
+        here = fork.say("Here.")
+        bo = loom.acting_as("Bo")
+        node, way = fork, [fork.local_id]
+        for depth in range(2, 9):
+            node = bo.node(node.id).say("Elsewhere.")
+            way.append(node.local_id)
+            names = [f"[{each}]" for each in way]
+            if len(names) > 4:
+                names[3:-1] = ["..."]
+            line = f"Bo active at [{node.local_id}] (via {' → '.join(names)})\n"
+            assert line in text_of(here.context(agent=MUSE))
+            assert f"Bo active at [{node.local_id}], depth:{depth}\n" in text_of(node.context(agent=MUSE))
+        bo.tree(tree.id).switch(fork)
+        assert f"Bo active at [{fork.local_id}], depth:1\n" in text_of(here.context(agent=MUSE))
+        below = bo.node(here.id).say("Below.")
+        line = f"Bo active at [{below.local_id}] (via [{here.local_id}] → [{below.local_id}])\n"
+        assert line in text_of(here.context(agent=MUSE))

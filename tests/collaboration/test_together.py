@@ -208,13 +208,14 @@ def test_who_is_at_work_is_seen_by_the_others_and_goes_when_there_is_no_sign_of_
         with run(grove, tree, None, node=left) as going:
             gate.wait(1)
             seen = right.context(agent="Other").messages[-1].text
-            assert f"Muse active at [{left.local_id}], depth:1" in seen
+            way = f"via [{tree.root.local_id}] → [{left.local_id}]"
+            assert f"Muse active at [{left.local_id}] ({way})" in seen
             assert f"Human active at [{right.local_id}], depth:1" in seen
             moment[0] = 600_000_000
             assert "active" not in right.context(agent="Other").messages[-1].text
             going._run.show_life()
             seen = right.context(agent="Other").messages[-1].text
-            assert f"Muse active at [{left.local_id}], depth:1" in seen
+            assert f"Muse active at [{left.local_id}] ({way})" in seen
             assert "Human active" not in seen
             gate.open()
             going.result()

@@ -89,21 +89,87 @@ def test_every_other_place_is_free(here):
     fork.say("Like this")
     node.annotate("a note extends nothing")
     node.bookmark("here")
-    node.edit("Why, then?")
     other = here.leases.acquire(tree.id, fork.id)
     assert other.run != here.leases.holder(tree.id, node.id).run
     assert here.plant("Another").say("free").id
 
 
-def test_a_version_of_a_leased_place_extends_nothing(here):
+def test_typed_text_stays_where_its_place_is_leased(here):
     tree = here.plant("Story", "Once", mode="buffer")
-    first = tree.root
-    here.leases.acquire(tree.id, first.id)
-    assert first.edit("Twice").text == "Twice"
+    here.leases.acquire(tree.id, tree.root.id)
     tree.type("typed text is kept")
     with pytest.raises(ConflictError, match="is extending"):
         tree.commit()
     assert tree.working_buffer == "typed text is kept"
+
+
+@covers("lease.prune-and-edit-conflict", "lease.conflict-names-the-holder")
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_what_a_run_extends_is_neither_pruned_nor_edited_by_others(here, clock, mode):
+    tree = here.plant("Story", "Once", mode=mode)
+    above = tree.say("upon")
+    node = above.say("a time")
+    beside = above.say("a place")
+    model = here.add_agent("claude", model_ref="t:m", permissions=["loom_aware", "loom_write"])
+    lease = here.acting_as(model.id).leases.acquire(tree.id, node.id, seconds=30)
+    until = lease.expires_at.isoformat().replace("+00:00", "")[:19]
+    before = here.read.tree(tree.id).counters, len(here.read.events(tree.id))
+    attempts = [node.prune, above.prune, lambda: node.edit("a while")]
+    if mode == "buffer":
+        tree.switch(node)
+        before = here.read.tree(tree.id).counters, len(here.read.events(tree.id))
+        attempts.append(lambda: tree.erase(len("Onceupona"), len("Onceupona time")))
+    for attempt in attempts:
+        with pytest.raises(ConflictError) as caught:
+            attempt()
+        assert f"'claude' is extending [{node.local_id}] until {until}" in caught.value.message
+    assert (here.read.tree(tree.id).counters, len(here.read.events(tree.id))) == before
+    beside.edit("a palace")
+    beside.prune()
+    clock.pass_by(31)
+    assert node.edit("a while").text == "a while"
+    assert node.prune()
+
+
+@covers("lease.prune-and-edit-conflict")
+def test_neither_undo_nor_redo_prunes_edits_or_extends_what_a_run_extends(here, clock):
+    tree = here.plant("Marie")
+    above = tree.say("Why?")
+    node = above.say("Because.")
+    steps = {
+        "prune": (above.prune, True),
+        "restore": (above.restore, False),
+        "edit": (lambda: node.edit("Since."), True),
+        "say": (lambda: node.say("And?"), True),
+    }
+    for name, (work, redone) in steps.items():
+        if name == "restore":
+            above.prune()
+        work()
+        if redone:
+            tree.undo()
+        lease = here.leases.acquire(tree.id, node.id, seconds=30)
+        before = len(here.read.events(tree.id))
+        with pytest.raises(ConflictError, match=rf"is extending \[{node.local_id}\] until "):
+            tree.redo() if redone else tree.undo()
+        assert len(here.read.events(tree.id)) == before
+        assert here.leases.release(lease)
+        (tree.redo if redone else tree.undo)()
+        (tree.undo if redone else tree.redo)()
+
+
+@covers("lease.prune-and-edit-conflict")
+def test_an_edit_of_a_buffer_is_not_undone_while_a_run_extends_it(here):
+    tree = here.plant("Story", "Once", mode="buffer")
+    edited = tree.root.edit("Twice")
+    lease = here.leases.acquire(tree.id, edited.id)
+    with pytest.raises(ConflictError, match=rf"is extending \[{tree.root.local_id}'?\] until "):
+        tree.undo()
+    here.leases.release(lease)
+    tree.undo()
+    lease = here.leases.acquire(tree.id, tree.root.id)
+    with pytest.raises(ConflictError, match="is extending"):
+        tree.redo()
 
 
 @covers("lease.held-by-a-run")

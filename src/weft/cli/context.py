@@ -219,7 +219,7 @@ def prefer(
 
 def _shown(name: str, value: object) -> str:
     if value is None:
-        return "auto" if name.startswith("truncation") else "none"
+        return "auto" if name.startswith("truncation") else "off" if name.startswith("mask") else "none"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

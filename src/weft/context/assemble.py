@@ -23,7 +23,7 @@ from weft.context.rows import (
 )
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
-from weft.context.tool_pairs import settled
+from weft.context.tool_pairs import masked_outline, settled
 from weft.errors import InvalidInputError
 
 
@@ -32,6 +32,8 @@ def plan_context(request: ContextRequest) -> Plan:
     system = request.system_context()
     if request.dialogue:
         rows = settled(_with_input(request), request.estimator)
+        if request.masks is not None:
+            rows = masked_outline(rows, request.masks, request.estimator)
     else:
         request = with_item_sources(request)
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
@@ -110,16 +112,14 @@ def _sketch(
     beside = beside if request.refers else {}
     between = rows.between
     reasons = _reasons(rows.tail, rows.first)
-    start = rows.start
-    if start is None:
-        start = rows.tail[0].ruler - rows.tail[0].tokens if rows.tail and between is None else 0
     tail = columns_of(
         rows.tail,
         prices,
         beside,
         first=rows.first,
-        start=max(0, start) if between is None else between.end,
+        start=rows.tail_start,
         known_before=between is None,
+        masks=request.masks,
     )
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
@@ -135,7 +135,7 @@ def _sketch(
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
     reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices, beside)
+    head = columns_of(rows.head, prices, beside, masks=request.masks)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from weft.context.checks import context_over, recent_over
+from weft.context.masking import MaskedSums, ToolResults
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 
 
@@ -85,7 +86,7 @@ _NOTHING: Mapping[int, int] = MappingProxyType({})
 class Columns:
     """Consecutive levels of a path. Sums and ruler have one more entry than there are levels."""
 
-    __slots__ = ("bound", "ids", "roles", "ruler", "spoken", "sums")
+    __slots__ = ("bound", "ids", "results", "roles", "ruler", "spoken", "sums", "whole")
 
     def __init__(
         self,
@@ -96,6 +97,8 @@ class Columns:
         ids: Sequence[str],
         spoken: Sequence[int] | None = None,
         ruler: Sequence[int] = (),
+        whole: Sequence[int] | None = None,
+        results: ToolResults | None = None,
     ) -> None:
         self.sums = sums
         """Running live tokens before each level, and after the last. A level that adds nothing is left out."""
@@ -107,6 +110,15 @@ class Columns:
         """1 where a level's own words are in, not only what is referred to; None: wherever it adds anything."""
         self.ruler = ruler
         """The ruler before each level, and after the last. Only stepped cuts and markers with tokens read it."""
+        self.whole = sums if whole is None else whole
+        """The running tokens with no tool result masked."""
+        self.results = results
+        """The tool results, where they are masked in steps."""
+
+    def sums_at(self, line: int) -> Sequence[int]:
+        """The running tokens with the results masked that begin before a line on the ruler."""
+        results = self.results
+        return self.sums if results is None else MaskedSums(self.whole, results, results.before(line))
 
     def __len__(self) -> int:
         return len(self.sums) - 1
@@ -244,7 +256,7 @@ class Fit(NamedTuple):
 def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
     """Keep what the strategy keeps, within the budget, whatever the path is like."""
     total = sketch.tail.after(0)
-    if sketch.between is None and total <= room.free:
+    if sketch.between is None and total <= room.free and not _was_over(sketch.tail, room.free):
         return Fit(levels=sketch.levels, head=0, tail=0, tokens=total)
     if rules.strategy is Strategy.STOP_AT_LIMIT:
         raise _over(sketch, room)
@@ -266,8 +278,18 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
         if with_anchor is not None:
             if with_anchor.head > anchor[0]:
                 return with_anchor
+            if with_anchor.tail - with_anchor.head == 1:
+                # It is all that was cut, before results were masked, and it is there.
+                return Fit(levels=sketch.levels, head=0, tail=0, tokens=total)
             return _anchored(sketch, rules, with_anchor, anchor)
     return _shorten(sketch, room, rules, recent)
+
+
+def _was_over(tail: Columns, free: int) -> bool:
+    """Whether the path was too long before tool results were masked: what was cut then is not sent again."""
+    return tail.results is not None and any(
+        tail.sums_at(line)[end] > free for end, line in tail.results.peaks
+    )
 
 
 def _begins_with_user(sketch: Sketch, found: Fit) -> bool:
@@ -321,6 +343,11 @@ def _half(room: Room, rules: Rules) -> int:
 
 def _head_unit(room: Room) -> int:
     return max(1, window_of_grid(room.budget, room.window) // _HEAD_PARTS)
+
+
+def grid_step(share: float, budget: int, window: int | None) -> int:
+    """The tokens of the ruler by which cuts and masks move at a time; 0 where they are exact."""
+    return max(1, int(share * window_of_grid(budget, window))) if share else 0
 
 
 def window_of_grid(budget: int, window: int | None) -> int:
@@ -394,9 +421,10 @@ def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: in
         head = _head(sketch, rules, *head_reach(room, rules), recent)
         kept = sketch.start.sums[head] - sketch.start.sums[0]
         half = _half(room, rules)
-        if rules.step and kept > half:
+        # By what it weighs before anything in it is masked, so that it stays put.
+        if rules.step and sketch.start.whole[head] - sketch.start.whole[0] > half:
             # It weighs more than the ruler says: attachments, or an estimator that counts more.
-            head = _smaller_head(sketch, room, rules, recent, half)
+            head = _smaller_head(sketch, room, rules, recent, half, whole=True)
             kept = sketch.start.sums[head] - sketch.start.sums[0]
     if kept + needed > space:
         head = _smaller_head(sketch, room, rules, recent, space - needed)
@@ -405,6 +433,8 @@ def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: in
         cut = recent
     else:
         cut = bisect_left(tail.sums, tail.sums[-1] - (space - kept))
+        if tail.results is not None:
+            cut = _earlier_cut(sketch, head, space, cut)
         cut = stepped_cut(tail, cut, room, rules, recent) if rules.step else _past_group(tail, cut, recent)
     cut = max(cut, head - first)
     level = first + cut
@@ -421,6 +451,17 @@ def _cut_within(sketch: Sketch, room: Room, rules: Rules, recent: int, space: in
     )
 
 
+def _earlier_cut(sketch: Sketch, head: int, space: int, cut: int) -> int:
+    """The exact cut, or a later one that was needed before tool results were masked: a cut never moves back."""
+    start, tail = sketch.start, sketch.tail
+    for end, line in reversed(tail.results.peaks if tail.results is not None else ()):
+        if end <= cut:
+            break
+        sums, before = tail.sums_at(line), start.sums_at(line)
+        cut = max(cut, bisect_left(sums, sums[end] - (space - before[head] + before[0]), 0, end))
+    return cut
+
+
 def _past_group(tail: Columns, cut: int, recent: int) -> int:
     """A group that straddles the cut falls on the dropped side."""
     while cut < recent and tail.bound[cut]:
@@ -430,7 +471,7 @@ def _past_group(tail: Columns, cut: int, recent: int) -> int:
 
 def stepped_cut(tail: Columns, exact: int, room: Room, rules: Rules, recent: int) -> int:
     """The first place on the grid at or after the exact cut: it stays while the path grows."""
-    step = max(1, int(rules.step * window_of_grid(room.budget, room.window)))
+    step = grid_step(rules.step, room.budget, room.window)
     line = -(-tail.ruler[exact] // step) * step
     # What costs something without moving the ruler, like a source beside an empty node, is not taken back.
     cut = max(exact, bisect_left(tail.ruler, line))
@@ -468,16 +509,19 @@ def _whole_head(start: Columns, head: int, *, ends_on_assistant: bool) -> int:
     return head
 
 
-def _smaller_head(sketch: Sketch, room: Room, rules: Rules, recent: int, left: int) -> int:
+def _smaller_head(
+    sketch: Sketch, room: Room, rules: Rules, recent: int, left: int, *, whole: bool = False
+) -> int:
     """The head that leaves the recent nodes their room."""
     reach, on_ruler = head_reach(room, rules)
     if not on_ruler:
         return _head(sketch, rules, left, on_ruler, recent)
     start, unit = sketch.start, _head_unit(room)
+    sums = start.whole if whole else start.sums
     while reach > 0:
         reach -= unit
         head = _head(sketch, rules, reach, on_ruler, recent)
-        if start.sums[head] - start.sums[0] <= left:
+        if sums[head] - sums[0] <= left:
             return head
     return 0
 

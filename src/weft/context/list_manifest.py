@@ -5,10 +5,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Rules
-from weft.context.manifest import EntryKind, Facts, Gap, Manifest, Outcome, Piece, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
+from weft.context.masking import MaskRule
 from weft.context.message_index import Ledger, Numbers
+from weft.tree.json import JsonValue
 
 _WHOLE = "system context is never cut"
+_TOO_LARGE = "recent, and too large for the room"
 
 
 class ListDecision(NamedTuple):
@@ -21,26 +25,31 @@ class ListDecision(NamedTuple):
     """The stretches that were left out."""
     shortened: Mapping[int, int]
     """Level → its tokens as it is sent."""
+    hidden: Mapping[int, int]
+    """Level → the tokens that masking saves."""
     system: int
     """Tokens of the system field."""
+    tools: int
+    """Tokens of the tools' schemas."""
     opening: int
     """Tokens of the user message that was put first, or 0."""
 
 
-def manifest_of(listed: ListDecision, limit: int, rules: Rules, window: int) -> Manifest:
-    facts = Facts(
-        budget=limit,
-        settings={
-            "strategy": rules.strategy.value,
-            "step": rules.step,
-            "window": window,
-            "minimumRecentNodes": rules.minimum_recent,
-            "marker": rules.marker.template,
-            "estimator": listed.ledger.measurer.estimator.name,
-            "mediaTokens": listed.ledger.measurer.media_tokens,
-        },
-    )
-    return Manifest(facts, lambda: _pieces(listed))
+def manifest_of(
+    listed: ListDecision, limit: int, rules: Rules, window: int, masks: MaskRule | None
+) -> Manifest:
+    settings: dict[str, JsonValue] = {
+        "strategy": rules.strategy.value,
+        "step": rules.step,
+        "window": window,
+        "minimumRecentNodes": rules.minimum_recent,
+        "marker": rules.marker.template,
+        "estimator": listed.ledger.measurer.estimator.name,
+        "mediaTokens": listed.ledger.measurer.media_tokens,
+    }
+    if masks is not None:
+        settings |= {"maskToolResults": masks.newest, "maskAbove": masks.above}
+    return Manifest(Facts(budget=limit, settings=settings), lambda: _pieces(listed))
 
 
 def _pieces(listed: ListDecision) -> list[Piece]:
@@ -48,6 +57,8 @@ def _pieces(listed: ListDecision) -> list[Piece]:
     pieces: list[Piece] = []
     if listed.system:
         pieces.append(_whole("system", listed.system, EntryKind.SYSTEM))
+    if listed.tools:
+        pieces.append(_whole("tools", listed.tools, EntryKind.SYSTEM))
     if not found.truncated:
         pieces += _kept(listed, 0, listed.levels, "fits")
     else:
@@ -90,8 +101,12 @@ def _gap(ledger: Ledger, start: int, stop: int) -> Gap:
 
 
 def _kept(listed: ListDecision, start: int, stop: int, reason: str) -> list[Piece]:
-    """Runs of kept messages, broken where a system message or a shortened one stands."""
-    special = sorted(level for level in {*listed.ledger.systems, *listed.shortened} if start <= level < stop)
+    """Runs of kept messages, broken where a system message, a shortened or a masked one is."""
+    special = sorted(
+        level
+        for level in {*listed.ledger.systems, *listed.shortened, *listed.hidden}
+        if start <= level < stop
+    )
     found: list[Piece] = []
     for before, after in pairwise([start - 1, *special, stop]):
         if before + 1 < after:
@@ -111,25 +126,20 @@ def _kept(listed: ListDecision, start: int, stop: int, reason: str) -> list[Piec
 
 
 def _special(listed: ListDecision, level: int) -> Run:
-    if level not in listed.shortened:
+    size, results = listed.ledger.tokens(level), listed.ledger.results
+    if level in listed.shortened:
+        tokens, outcome, reason = listed.shortened[level], Outcome.SHORTENED, _TOO_LARGE
+    elif level in listed.hidden and results is not None:
+        tokens, outcome, reason = size - listed.hidden[level], Outcome.MASKED, results.rule.reason
+    else:
         ((_, tokens),) = listed.ledger.system_tokens((level,))
         return _whole(str(level), tokens, EntryKind.MESSAGE, position=level)
-    return Run(
-        kind=EntryKind.MESSAGE,
-        outcome=Outcome.SHORTENED,
-        reason="recent, and too large for the room",
-        ids=(str(level),),
-        sizes=(listed.ledger.tokens(level),),
-        tokens=(listed.shortened[level],),
-        position=level,
-    )
+    return Run.one(EntryKind.MESSAGE, str(level), outcome, reason, size=size, tokens=tokens, position=level)
 
 
 def _whole(name: str, tokens: int, kind: EntryKind, *, position: int | None = None) -> Run:
-    return Run(
-        kind=kind, outcome=Outcome.KEPT, reason=_WHOLE, ids=(name,), sizes=(tokens,), position=position
-    )
+    return Run.one(kind, name, Outcome.KEPT, _WHOLE, size=tokens, position=position)
 
 
 def _added(name: str, tokens: int, reason: str) -> Run:
-    return Run(kind=EntryKind.MESSAGE, outcome=Outcome.ADDED, reason=reason, ids=(name,), sizes=(tokens,))
+    return Run.one(EntryKind.MESSAGE, name, Outcome.ADDED, reason, size=tokens)

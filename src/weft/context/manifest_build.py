@@ -9,7 +9,7 @@ from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.envelope import Layer
 from weft.context.layers.items import LayerId
 from weft.context.layers.library import Costs, Given, Held, Preface
-from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
+from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import INPUT, Layout, Placed, Plan
 from weft.context.rows import Candidate, ExtraSource, Reason
 from weft.context.settings import Placement
@@ -90,6 +90,8 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
     }
     found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
     found["truncationStep"] = request.rules.step
+    if request.masks is None:
+        del found["maskToolResults"], found["maskAbove"]
     found["prefill"] = request.profile.prefill
     if plan.layout is not None:
         settings = request.settings
@@ -184,9 +186,12 @@ class _Account:
         if self.composed is not None and joined is None:
             return Outcome.EXCLUDED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
-        tokens, size = level.tokens + added, level.row.tokens + level.row.unpaired + added
+        tokens = level.tokens + added
+        size = level.row.tokens + level.row.unpaired + level.row.hidden + added
         if level.shortened:
             return Outcome.SHORTENED, _TOO_LARGE, tokens, size
+        if level.row.hidden and self.request.masks is not None:
+            return Outcome.MASKED, self.request.masks.reason, tokens, size
         why = self._why(level.number)
         if level.row.unpaired:
             why = f"{why}, {_WITHOUT_HALVES}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
+from weft.context.masking import Mask, MaskRule, mask_of
 from weft.context.shorten import least_tokens, shorten_texts
 from weft.context.tokens import JOINT, Estimator
 from weft.errors import InvalidInputError
@@ -63,6 +64,13 @@ class Measurer(NamedTuple):
             tokens += of_text(_json(content))
         return tokens + sum(self._block(block) for block in _blocks(message.get("content")))
 
+    def of_tools(self, tools: object) -> int:
+        """The schemas of tools, as the JSON that is sent."""
+        given = _blocks(tools)
+        if given is not tools or not all(isinstance(each, Mapping) for each in given):
+            raise InvalidInputError(f"tools must be a list of dictionaries, got {tools!r}")
+        return self.estimator.of_text(_json(given)) if given else 0
+
     def _block(self, block: object) -> int:
         """The part of a block that is not its text."""
         if isinstance(block, str):
@@ -105,6 +113,36 @@ class Measurer(NamedTuple):
         for place, text in shorter.items():
             message = _with_text(message, place, text)
         return message
+
+    def masks(self, message: PlainMessage, names: Mapping[str, str], rule: MaskRule) -> tuple[Mask, ...]:
+        """The message's tool results as lines, in their order. What holds anything opaque stays whole."""
+        return tuple(self._mask(message, each, names, rule) for each in _result_slots(message))
+
+    def _mask(
+        self, message: PlainMessage, slot: "ResultSlot", names: Mapping[str, str], rule: MaskRule
+    ) -> Mask:
+        inside: PlainMessage = {"content": slot.content}
+        if not all(map(_is_shown, _blocks(slot.content))):
+            return Mask()
+        of_text = self.estimator.of_text
+        tokens = sum(of_text(text) for _, text in _slots(inside)) + self.fixed(inside)
+        name = names.get(slot.call or "") or _name(message)
+        return mask_of(name, tokens, f", call {slot.call}" if slot.call else "", rule, of_text)
+
+
+def masked(message: PlainMessage, masks: Sequence[Mask]) -> PlainMessage:
+    """A copy whose first tool results are lines; all else of it is untouched and in place."""
+    for slot, mask in zip(_result_slots(message), masks, strict=False):
+        if mask.line:
+            message = _with_text(message, slot.place, mask.line)
+    return message
+
+
+def _is_shown(block: object) -> bool:
+    """Whether a block of a tool's result is words or a medium, and nothing that only its provider understands."""
+    return isinstance(block, str) or (
+        isinstance(block, Mapping) and _kind(cast("PlainMessage", block)) in _TEXTS | _MEDIA
+    )
 
 
 def _kind(block: PlainMessage) -> str:
@@ -163,23 +201,53 @@ def _replaced(value: object, place: Place, text: str) -> object:
 
 def calls_of(message: PlainMessage) -> Iterator[str]:
     """The ids of the tools' calls that a message makes."""
-    for call in _blocks(message.get("tool_calls")):
-        if isinstance(call, Mapping):
-            yield str(cast("PlainMessage", call).get("id"))
-    if message.get("function_call"):
-        yield ""
-    for block in _blocks(message.get("content")):
-        if isinstance(block, Mapping) and cast("PlainMessage", block).get("type") == "tool_use":
-            yield str(cast("PlainMessage", block).get("id"))
+    return (call for call, _ in named_calls(message))
+
+
+def named_calls(message: PlainMessage) -> Iterator[tuple[str, str]]:
+    """The ids of the tools' calls that a message makes, and the names of the tools."""
+    for call in _objects(message.get("tool_calls")):
+        yield str(call.get("id")), _name(call.get("function", call.get("custom")))
+    if function := message.get("function_call"):
+        yield "", _name(function)
+    for block in _objects(message.get("content")):
+        if block.get("type") == "tool_use":
+            yield str(block.get("id")), _name(block)
+
+
+def _name(tool: object) -> str:
+    name = cast("PlainMessage", tool).get("name") if isinstance(tool, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def _objects(value: object) -> Iterator[PlainMessage]:
+    return (cast("PlainMessage", each) for each in _blocks(value) if isinstance(each, Mapping))
 
 
 def results_of(message: PlainMessage) -> Iterator[str]:
     """The ids of the calls that a message answers."""
-    if message.get("role") == "tool":
-        yield str(message.get("tool_call_id"))
-    for block in _blocks(message.get("content")):
+    return (slot.call for slot in _result_slots(message) if slot.call is not None)
+
+
+class ResultSlot(NamedTuple):
+    """Where a message holds the result of a tool's call."""
+
+    call: str | None
+    """None in the old shape, which has no ids."""
+    place: Place
+    content: object
+
+
+def _result_slots(message: PlainMessage) -> Iterator[ResultSlot]:
+    content = message.get("content")
+    if message.get("role") in {"tool", "function"}:
+        call = str(message.get("tool_call_id")) if message.get("role") == "tool" else None
+        yield ResultSlot(call, ("content",), content)
+    for index, block in enumerate(_blocks(content)):
         if isinstance(block, Mapping) and cast("PlainMessage", block).get("type") == "tool_result":
-            yield str(cast("PlainMessage", block).get("tool_use_id"))
+            fields = cast("PlainMessage", block)
+            place: Place = ("content", index, "content")
+            yield ResultSlot(str(fields.get("tool_use_id")), place, fields.get("content"))
 
 
 def carries_result(message: PlainMessage) -> bool:

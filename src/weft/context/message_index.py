@@ -1,12 +1,23 @@
 """What is known of a list of messages: measured where a window could reach, growing at its end."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple, cast
 
 from weft.context.fit import Columns, Sketch, SkippedRange
-from weft.context.message_dict import ROLES, SYSTEM_ROLES, Measurer, MessageShape, PlainMessage, speaker_of
+from weft.context.masking import Mask, MaskedSums, MaskRule, ToolResults
+from weft.context.message_dict import (
+    ROLES,
+    SYSTEM_ROLES,
+    Measurer,
+    MessageShape,
+    PlainMessage,
+    masked,
+    named_calls,
+    speaker_of,
+)
 from weft.context.tokens import CHARS, DEFAULT
 from weft.errors import InvalidInputError
 
@@ -69,8 +80,8 @@ class Ledger:
     """Messages with their sizes, from the level `first` on. Several contexts may share one."""
 
     __slots__ = (
-        *("bound", "first", "head", "log", "measurer", "messages", "opened", "plain", "strays", "sums"),
-        *("systems", "tail"),
+        *("bound", "first", "head", "log", "masks", "measurer", "messages", "names", "opened", "plain"),
+        *("results", "strays", "sums", "systems", "tail"),
     )
 
     def __init__(self, messages: Iterable[PlainMessage], measurer: Measurer) -> None:
@@ -87,6 +98,12 @@ class Ledger:
         self.log: list[Traffic] = []
         self.opened: dict[str, int] = {}
         """Id of a call → the level that made it last."""
+        self.names: dict[str, str] = {}
+        """Id of a call → the name of its tool, as far as results were looked at."""
+        self.masks: dict[int, tuple[Mask, ...]] = {}
+        """Level → its tool results as lines."""
+        self.results: ToolResults | None = None
+        """Where results are masked: then all messages are measured."""
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -101,6 +118,8 @@ class Ledger:
         found.bound = bytearray(levels - self.first)
         found.log = [each for each in self.log if each.level < levels]
         found.bind(found.log)
+        if self.results is not None:
+            found.mask(self.results.rule)
         return found
 
     def tokens(self, level: int) -> int:
@@ -160,7 +179,41 @@ class Ledger:
             self.strays = self.first > 0 and self._answered_before(traffic, set(self.opened)) < self.first
             self.log.extend(traffic)
             self.bind(traffic)
+            self._mask(traffic)
         return systems
+
+    def mask(self, rule: MaskRule) -> None:
+        """Look at all tool results, and at those that come from now on."""
+        self.results = ToolResults(rule)
+        self._mask(self.log)
+
+    def _mask(self, traffic: Iterable[Traffic]) -> None:
+        results = self.results
+        if results is None:
+            return
+        for level, calls, answers in traffic:
+            message = self.messages[level]
+            if answers:
+                masks = self.masks[level] = self.measurer.masks(message, self.names, results.rule)
+                results.add(level, self.sums[level], self.sums[level + 1], masks)
+            if calls:
+                self.names |= named_calls(message)
+
+    def masked(self, level: int, count: int) -> PlainMessage:
+        """A message as it is sent where the first so many of all tool results are masked."""
+        message, results = self.messages[level], self.results
+        if results is None or level not in self.masks:
+            return message
+        return masked(message, self.masks[level][: max(0, count - bisect_left(results.levels, level))])
+
+    def hidden(self, count: int) -> dict[int, int]:
+        """Level → the tokens that masking the first so many tool results saves there, where it saves any."""
+        found: dict[int, int] = {}
+        for index, level in enumerate(self.results.levels[:count] if self.results is not None else ()):
+            saved = self.results.saved[index + 1] - self.results.saved[index] if self.results else 0
+            if saved:
+                found[level] = found.get(level, 0) + saved
+        return found
 
     def measure_back(self, enough: int, least: int) -> None:
         """Measure from the end until there is more than enough and of so many messages, or all of it."""
@@ -210,8 +263,18 @@ class Ledger:
 
     def sketch(self, last_user: int | None) -> Sketch:
         """What fitting reads. The columns grow with the ledger, so they are made once."""
-        tail = self.tail
-        if tail is None:
+        tail, results = self.tail, self.results
+        if results is not None:
+            tail = Columns(
+                sums=MaskedSums(self.sums, results, results.masked),
+                roles=Speakers(self.messages, 0),
+                bound=self.bound,
+                ids=Numbers(0, _ENDLESS),
+                ruler=self.sums,
+                whole=self.sums,
+                results=results if results.rule.step else None,
+            )
+        elif tail is None:
             tail = self.tail = Columns(
                 sums=self.sums,
                 roles=Speakers(self.messages, self.first),
@@ -238,7 +301,8 @@ class Ledger:
         _mark(self.bound, self.first, traffic, self.opened)
 
     def _floor(self, level: int) -> int:
-        return self.measurer.floor(self.messages[level])
+        count = 0 if self.results is None else self.results.masked
+        return self.measurer.floor(self.masked(level, count))
 
     def _parts(self, level: int) -> list[tuple[str, int]]:
         """A message by the name that people know it by."""

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.context.checks import checked_count, checked_share, system_over
-from weft.context.fit import Fit, Marker, Room, Rules, Strategy, fit, head_reach
+from weft.context.fit import Fit, Marker, Room, Rules, Strategy, fit, grid_step, head_reach
+from weft.context.masking import MASK_ABOVE, MaskRule
 from weft.context.message_dict import (
     SYSTEM_ROLES,
     Measurer,
@@ -39,6 +40,9 @@ class _Settings(NamedTuple):
     opening: int
     system: object
     system_tokens: int
+    tools: Sequence[PlainMessage]
+    tool_tokens: int
+    masks: MaskRule | None
 
     def room(self, system: int) -> Room:
         return Room(budget=self.limit, system=system, opening=self.opening, window=self.window)
@@ -56,6 +60,9 @@ def fit_messages(
     marker: str | None = None,
     system: object = None,
     media_tokens: int = MEDIA_TOKENS,
+    tools: Sequence[PlainMessage] = (),
+    mask_tool_results: int | None = None,
+    mask_above: int = MASK_ABOVE,
 ) -> "Context":
     """Keep what fits of a list of messages, in OpenAI's or Anthropic's shape.
 
@@ -66,6 +73,9 @@ def fit_messages(
     do not change them in the meantime. `step` and `window` hold the cut where a
     provider's cache wants it; the window is the limit if not given. The marker keeps users
     and assistants in turn where something was cut; without one, two of a side may meet there.
+    `tools` are the schemas that are sent with the messages: their JSON counts. With
+    `mask_tool_results` that many of the newest tool results stay whole; older ones of more
+    than `mask_above` tokens become one line each, before anything is cut.
     """
     checked_count("limit", limit)
     checked_count("media_tokens", media_tokens)
@@ -73,14 +83,23 @@ def fit_messages(
         checked_count("window", window, least=1)
     rules = _checked(strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker)
     measurer = Measurer(rules.marker.estimator, media_tokens)
+    window = limit if window is None else window
+    checked_count("mask_above", mask_above)
+    masks = None
+    if mask_tool_results is not None:
+        checked_count("mask_tool_results", mask_tool_results)
+        masks = MaskRule(mask_tool_results, mask_above, grid_step(step, limit, window))
     settings = _Settings(
         limit=limit,
         rules=rules,
         measurer=measurer,
-        window=limit if window is None else window,
+        window=window,
         opening=measurer.estimator.of_text(_OPENING),
         system=system,
         system_tokens=_system_tokens(system, measurer),
+        tools=tools,
+        tool_tokens=measurer.of_tools(tools),
+        masks=masks,
     )
     return _fitted(Ledger(messages, measurer), settings)
 
@@ -121,14 +140,17 @@ def _system_tokens(system: object, measurer: Measurer) -> int:
 
 def _fitted(ledger: Ledger, settings: _Settings) -> "Context":
     sizes = ledger.system_tokens(ledger.systems)
-    total = settings.system_tokens + sum(size for _, size in sizes)
+    total = settings.system_tokens + settings.tool_tokens + sum(size for _, size in sizes)
     if total > settings.limit:
-        parts = [("the system field", settings.system_tokens)] if settings.system_tokens else []
-        parts += [(f"messages[{level}]", size) for level, size in sizes]
+        fields = [("the system field", settings.system_tokens), ("the tools", settings.tool_tokens)]
+        parts = [part for part in fields if part[1]] + [(f"messages[{level}]", size) for level, size in sizes]
         raise system_over(total, settings.limit, parts)
     room, rules = settings.room(total), settings.rules
     everything = rules.step > 0 or rules.marker.counts_tokens or rules.strategy is Strategy.STOP_AT_LIMIT
+    everything = everything or settings.masks is not None
     ledger.measure_back(1 << 62 if everything else max(0, room.free), rules.minimum_recent)
+    if settings.masks is not None:
+        ledger.mask(settings.masks)
     if rules.strategy is Strategy.TRUNCATE_MIDDLE and ledger.first:
         ledger.measure_head(head_reach(room, rules)[0])
     return _context(ledger, settings, room, ledger.last_user(0))
@@ -143,23 +165,25 @@ class _Replaced(NamedTuple):
 
 def _context(ledger: Ledger, settings: _Settings, room: Room, last_user: int | None) -> "Context":
     if not ledger.messages:
-        return Context(
-            ledger, settings, room.system, last_user=None, found=Fit(levels=0, head=0, tail=0), replaced={}
-        )
+        found = Fit(levels=0, head=0, tail=0)
+        return Context(ledger, settings, room.system, last_user=None, found=found, replaced={}, masked=0)
     found = fit(ledger.sketch(last_user), room, settings.rules)
+    masked = 0 if ledger.results is None else ledger.results.masked
     replaced: dict[int, _Replaced] = {}
     for level, most in found.shortened.items():
-        shorter = settings.measurer.shortened(ledger.messages[level], most)
+        shorter = settings.measurer.shortened(ledger.masked(level, masked), most)
         replaced[level] = _Replaced(shorter, settings.measurer.shape(shorter, level).tokens)
-    return Context(ledger, settings, room.system, last_user=last_user, found=found, replaced=replaced)
+    return Context(
+        ledger, settings, room.system, last_user=last_user, found=found, replaced=replaced, masked=masked
+    )
 
 
 class Context:
     """What a model will see of a list of messages, and the account of it."""
 
     __slots__ = (
-        *("_fit", "_last_user", "_ledger", "_levels", "_manifest", "_messages", "_opens", "_replaced"),
-        *("_settings", "_system_tokens"),
+        *("_fit", "_last_user", "_ledger", "_levels", "_manifest", "_masked", "_messages", "_opens"),
+        *("_replaced", "_settings", "_system_tokens"),
     )
 
     def __init__(
@@ -171,6 +195,7 @@ class Context:
         last_user: int | None,
         found: Fit,
         replaced: Mapping[int, _Replaced],
+        masked: int,
     ) -> None:
         self._ledger = ledger
         self._levels = len(ledger)
@@ -179,6 +204,8 @@ class Context:
         self._last_user = last_user
         self._fit = found
         self._replaced = replaced
+        self._masked = masked
+        """How many of all tool results are masked, from the oldest on."""
         self._messages: list[PlainMessage] | None = None
         self._manifest: Manifest | None = None
         self._opens = found.truncated and self._begins_without_user()
@@ -196,6 +223,11 @@ class Context:
         return self._settings.system
 
     @property
+    def tools(self) -> Sequence[PlainMessage]:
+        """What was given as tools, as it was."""
+        return self._settings.tools
+
+    @property
     def manifest(self) -> "Manifest":
         """What became of every message, and why. Made when it is first read."""
         if self._manifest is None:
@@ -208,10 +240,14 @@ class Context:
                 fit=self._fit,
                 removed=self._removed(),
                 shortened={level: each.tokens for level, each in self._replaced.items()},
+                hidden=self._ledger.hidden(self._masked),
                 system=settings.system_tokens,
+                tools=settings.tool_tokens,
                 opening=settings.opening if self._opens else 0,
             )
-            self._manifest = manifest_of(listed, settings.limit, settings.rules, settings.window)
+            self._manifest = manifest_of(
+                listed, settings.limit, settings.rules, settings.window, settings.masks
+            )
         return self._manifest
 
     @property
@@ -237,6 +273,14 @@ class Context:
     def shortened(self) -> tuple[int, ...]:
         """The places in the original list of messages that had to be shortened."""
         return tuple(sorted(self._fit.shortened))
+
+    @property
+    def masked(self) -> tuple[int, ...]:
+        """The places in the original list of messages whose tool results are sent as one line each."""
+        hidden, found = self._ledger.hidden(self._masked), self._fit
+        return tuple(
+            level for level in hidden if not found.head <= level < found.tail and level not in self._replaced
+        )
 
     def __repr__(self) -> str:
         cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
@@ -282,16 +326,16 @@ class Context:
 
     def _at(self, level: int) -> PlainMessage:
         found = self._replaced.get(level)
-        return self._ledger.messages[level] if found is None else found.message
+        return self._ledger.masked(level, self._masked) if found is None else found.message
 
     def _rendered(self) -> list[PlainMessage]:
-        found, kept = self._fit, self._ledger.messages
-        if not found.truncated and not self._replaced:
+        found, kept, masked = self._fit, self._ledger.messages, self.masked
+        if not found.truncated and not self._replaced and not masked:
             return kept[: self._levels]
         head = kept[: found.head]
         head += [kept[level] for level in self._ledger.systems if found.head <= level < found.tail]
         tail = kept[found.tail : self._levels]
-        for level in self._replaced:
+        for level in (*self._replaced, *masked):
             if level >= found.tail:
                 tail[level - found.tail] = self._at(level)
             elif level < found.head:

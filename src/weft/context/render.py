@@ -22,7 +22,7 @@ from weft.context.request import INPUT, ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, ExtraSource, shortened_content, tokens_of_content
 from weft.context.tokens import JOINT, Estimator
-from weft.context.tool_pairs import without_unpaired
+from weft.context.tool_pairs import masked_content, without_unpaired
 from weft.errors import InvalidInputError
 from weft.tree.content import (
     Block,
@@ -102,7 +102,9 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
         shortened=shortened_ids(rendered.levels),
+        masked=plan.masked,
         estimator=request.estimator,
+        unsummarised=plan.unsummarised,
     )
 
 
@@ -193,7 +195,7 @@ class _Rendering:
         if not self.plan.request.dialogue:
             content = Text(spoken_text(content))
         elif row.tools is not None:
-            content = without_unpaired(content, row.tools)
+            content = masked_content(without_unpaired(content, row.tools), row.masks[: row.masked])
         heading = self.plan.request.headings.get(row.id, "")
         if level.preface is not None:
             content = self._with_preface(level, content, most, heading)

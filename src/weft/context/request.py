@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.context.checks import system_over
-from weft.context.fit import Fit, Marker, Room, Rules, Sketch, head_reach, water_level
+from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
-from weft.context.manifest import NO_LIMIT, Piece
+from weft.context.manifest_entries import NO_LIMIT, Piece
+from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import (
@@ -144,6 +145,16 @@ class ContextRequest:
             minimum_recent=NO_LIMIT if self.folded else preferences.minimum_recent_nodes,
             marker=marker,
             dialogue=self.dialogue,
+        )
+
+    @property
+    def masks(self) -> MaskRule | None:
+        """Which tool results are masked, where any are: a document has none."""
+        newest = self.preferences.mask_tool_results
+        if newest is None or not self.dialogue:
+            return None
+        return MaskRule(
+            newest, self.preferences.mask_above, grid_step(self.rules.step, self.budget, self.window)
         )
 
     def system_context(self) -> SystemContext:
@@ -310,6 +321,12 @@ class Plan:
         if self.layout is not None:
             found |= {row.id: None for _, row in self.layout.input_rows}
         return [name for name in found if name != INPUT and name not in self.request.own]
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """Ids of the nodes whose tool results are sent as lines."""
+        rows = (self.rows.at(level) for level in self.sent)
+        return tuple(row.local_id for row in rows if row.hidden)
 
     @property
     def turn(self) -> list[str]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from weft.context.js_compat import compact_json
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
-from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
 from weft.context.tokens import DEFAULT, Estimator
 from weft.tree.content import (
@@ -44,8 +45,12 @@ class AssembledContext:
     warnings: tuple[str, ...] = ()
     """What could not be read of what its turns brought along."""
     estimator: Estimator = DEFAULT
+    masked: tuple[str, ...] = ()
+    """Ids of nodes whose tool results are sent as one line each."""
     laid_out: tuple[Layer, ...] = ()
     """The layers that it was made of, where it was made in layers."""
+    unsummarised: tuple[str, ...] = ()
+    """Ids of nodes that it shows by an extract: starting a generation queues their summaries."""
 
     @property
     def tokens(self) -> int:
@@ -84,6 +89,7 @@ class AssembledContext:
             "removedNodes": self.removed_nodes,
             "removedTokens": self.removed_tokens,
             "shortened": list(self.shortened),
+            "masked": list(self.masked),
             "layers": [layer.to_line() for layer in self.layers],
             "warnings": list(self.warnings),
             "manifest": self.manifest.to_wire(),

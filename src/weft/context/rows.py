@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from weft.context.fit import Columns, SkippedRange
+from weft.context.masking import Mask, MaskRule, ToolResults
 from weft.context.shorten import least_tokens, shorten_texts
 from weft.context.tokens import Estimator
 from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolResult, blocks_of, sent_text
@@ -87,6 +88,8 @@ class ToolTraffic(NamedTuple):
     results: tuple[str, ...]
     content: Mixed | None = None
     """All of it, where words or media stand beside the traffic: they are sent without it, too."""
+    names: tuple[str, ...] = ()
+    """Of the tools that are called."""
 
 
 class Candidate(NamedTuple):
@@ -121,6 +124,15 @@ class Candidate(NamedTuple):
     """Tokens of what is said before its own words: items, references, outputs of tools."""
     before_least: int = 0
     """What shortening can bring those down to."""
+    masks: tuple[Mask, ...] = ()
+    """Its tool results as lines, in their order."""
+    masked: int = 0
+    """How many of those results are sent as lines, from the first on."""
+
+    @property
+    def hidden(self) -> int:
+        """Tokens that masking saves."""
+        return sum(mask.saved for mask in self.masks[: self.masked])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +158,15 @@ class PathOutline:
         """Every level that was read, with its row."""
         head = self.head if self.between is not None else ()
         return [*enumerate(head), *enumerate(self.tail, self.first)]
+
+    @property
+    def tail_start(self) -> int:
+        """The ruler before the tail."""
+        if self.between is not None:
+            return self.between.end
+        if self.start is not None:
+            return max(0, self.start)
+        return max(0, self.tail[0].ruler - self.tail[0].tokens - self.tail[0].hidden) if self.tail else 0
 
     def changed(self, change: "Callable[[int, Candidate], Candidate]") -> "PathOutline":
         """The same levels with other rows."""
@@ -290,6 +311,7 @@ def columns_of(
     first: int = 0,
     start: int = 0,
     known_before: bool = True,
+    masks: MaskRule | None = None,
 ) -> Columns:
     """The columns that fitting reads. `start` is the ruler before the first row, whose level is `first`.
 
@@ -316,14 +338,30 @@ def columns_of(
         elif cost:
             spoken = "?"
         costs.append(cost)
+    ruler = [start, *(row.ruler for row in rows)]
+    results, whole = None, None
+    if masks is not None and masks.step and any(row.masks for row in rows):
+        results = results_in(rows, ruler, masks)
+        whole = [0, *accumulate(cost + row.hidden for cost, row in zip(costs, rows, strict=True))]
     return Columns(
         sums=[0, *accumulate(costs)],
         roles=["user" if reason is not None else row.role for row, reason in zip(rows, reasons, strict=True)],
         bound=bound,
         spoken=bytes(reason is None for reason in reasons),
         ids=[row.local_id for row in rows],
-        ruler=[start, *(row.ruler for row in rows)],
+        ruler=ruler,
+        whole=whole,
+        results=results,
     )
+
+
+def results_in(rows: Sequence[Candidate], ruler: Sequence[int], rule: MaskRule) -> ToolResults:
+    """The tool results among levels that are not left out."""
+    results = ToolResults(rule)
+    for index, (row, reason) in enumerate(zip(rows, left_out_of(rows, bound_of(rows)), strict=True)):
+        if row.masks and reason is None:
+            results.add(index, ruler[index], ruler[index + 1], row.masks)
+    return results
 
 
 def tokens_of_content(content: Content, estimator: Estimator) -> int:

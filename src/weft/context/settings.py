@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.context.checks import checked_words
 from weft.context.fit import Strategy
+from weft.context.masking import MASK_ABOVE
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.json import JsonValue, camel, snake
 from weft.tree.tree import Mode
@@ -63,6 +64,10 @@ class Preferences:
     """Share of the window by which a cut moves; 0 cuts exactly; None: 0.25 where a prefix cache helps."""
     truncation_marker: str | None = None
     """Empty for none. `{levels}`, `{tokens}`, `{first}` and `{last}` describe the cut."""
+    mask_tool_results: int | None = None
+    """How many of the newest tool results stay whole; older ones become one line each. None: all of them."""
+    mask_above: int = MASK_ABOVE
+    """Tool results of at most so many tokens are never masked."""
     instructions: Instructions = Instructions.PATH
     name_authors: bool = False
     merge_share: float = 0.25
@@ -116,6 +121,14 @@ def _count(value: JsonValue, path: str) -> int:
     return value
 
 
+def _count_or_off(value: JsonValue, path: str) -> int | None:
+    if value is None or value == "off":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(f"{path} must be off or a whole number of at least 0, got {value!r}")
+    return value
+
+
 def _count_if_given(value: JsonValue, path: str) -> int | None:
     return None if value is None else _count(value, path)
 
@@ -162,6 +175,8 @@ _READERS: Mapping[str, Callable[[JsonValue, str], object]] = {
     "token_buffer": _count,
     "truncation_step": _step,
     "truncation_marker": _marker,
+    "mask_tool_results": _count_or_off,
+    "mask_above": _count,
     "instructions": partial(_choice, Instructions),
     "name_authors": _flag,
     "merge_share": _share,

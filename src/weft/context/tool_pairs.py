@@ -1,13 +1,15 @@
-"""Which tool calls and results can be sent at all: decided before anything is fitted, by their ids.
+"""Which tool calls and results can be sent at all, and which results as one line: decided before anything is fitted.
 
 Providers refuse a call without its result and a result without its call. What will not be
 sent must not take room from what will, nor count as recent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
+from weft.context.masking import Mask, MaskRule, ToolResults, mask_of
 from weft.context.rows import (
     Candidate,
     PathOutline,
@@ -16,6 +18,7 @@ from weft.context.rows import (
     bound_of,
     least_of_content,
     left_out_of,
+    results_in,
     tokens_of_content,
 )
 from weft.context.tokens import Estimator
@@ -28,8 +31,8 @@ def tools_in(blocks: Iterable[Block]) -> ToolTraffic:
     """The calls and results among blocks. Results come with no calls: no provider takes both in one message."""
     found = list(blocks)
     results = tuple(block.call_id for block in found if isinstance(block, ToolResult))
-    calls = tuple(block.id for block in found if isinstance(block, ToolCall))
-    return ToolTraffic(() if results else calls, results)
+    calls = [] if results else [block for block in found if isinstance(block, ToolCall)]
+    return ToolTraffic(tuple(call.id for call in calls), results, names=tuple(call.name for call in calls))
 
 
 def tools_of(content: Content) -> ToolTraffic | None:
@@ -82,6 +85,11 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
     for place, (index, tools) in enumerate(zip(live, traffic, strict=True)):
         paired = tools._replace(
             calls=tuple(call for call in tools.calls if (place, call) in answered),
+            names=tuple(
+                name
+                for call, name in zip(tools.calls, tools.names, strict=False)
+                if (place, call) in answered
+            ),
             results=tuple(call for call in tools.results if (place, call) in results),
         )
         found[index] = _sent(rows[index], paired, estimator)
@@ -152,3 +160,91 @@ def _sent(row: Candidate, tools: ToolTraffic, estimator: Estimator) -> Candidate
         answers=bool(tools.results),
         role="user" if row.role == "tool" and not tools.results else row.role,
     )
+
+
+def masked_outline(outline: PathOutline, rule: MaskRule, estimator: Estimator) -> PathOutline:
+    """The path with its old tool results as one line each.
+
+    Where only both ends are known, the tail holds all results that stay whole.
+    """
+    apart = len(outline.head) if outline.between is not None else 0
+    rows = with_masks([*outline.head[:apart], *outline.tail], rule, estimator)
+    if not any(row.masks for row in rows):
+        return outline
+    head, tail = rows[:apart], rows[apart:]
+    results = results_in(tail, [outline.tail_start, *(row.ruler for row in tail)], rule)
+    first, line = results.masked, results.line
+    if apart and not rule.step and len(results.levels) >= rule.newest:
+        line = outline.tail_start
+    before = results_in(head, [0, *(row.ruler for row in head)], rule)
+    head = _masked_rows(head, before, before.before(line), estimator)
+    tail = _masked_rows(tail, results, first, estimator)
+    return replace(outline, head=head if apart else outline.head, tail=tail)
+
+
+def _masked_rows(
+    rows: list[Candidate], results: ToolResults, masked: int, estimator: Estimator
+) -> list[Candidate]:
+    """Rows of whose results the first so many are lines."""
+    for level, several in groupby(results.levels[:masked]):
+        rows[level] = _masked(rows[level], len(list(several)), estimator)
+    return rows
+
+
+def with_masks(rows: Sequence[Candidate], rule: MaskRule, estimator: Estimator) -> list[Candidate]:
+    """Rows with what their tool results would be as lines."""
+    names: dict[str, str] = {}
+    found = list(rows)
+    for index, row in enumerate(rows):
+        tools = row.tools
+        if tools is not None and tools.results:
+            found[index] = row._replace(masks=_masks_of(row, tools, names, rule, estimator))
+        elif tools is not None:
+            names |= zip(tools.calls, tools.names, strict=False)
+    return found
+
+
+def _masks_of(
+    row: Candidate, tools: ToolTraffic, names: Mapping[str, str], rule: MaskRule, estimator: Estimator
+) -> tuple[Mask, ...]:
+    place, of_text = f", node {row.local_id}", estimator.of_text
+    if tools.content is None:
+        return (mask_of(names.get(tools.results[0], ""), row.tokens, place, rule, of_text),)
+    found: list[Mask] = []
+    content: Content = tools.content
+    tokens = tokens_of_content(content, estimator)
+    for block in blocks_of(tools.content):
+        if isinstance(block, ToolResult):
+            mask = mask_of(
+                names.get(block.call_id, ""), tokens_of_content(block, estimator), place, rule, of_text
+            )
+            content = masked_content(tools.content, [*found, mask])
+            # Sizes of parts do not quite add up to the size of the whole.
+            after = tokens_of_content(content, estimator) if mask.line else tokens
+            found.append(Mask(mask.line, tokens - after) if after < tokens else Mask())
+            tokens = min(tokens, after)
+    return tuple(found)
+
+
+def _masked(row: Candidate, masked: int, estimator: Estimator) -> Candidate:
+    """A row whose first results are lines."""
+    if not any(mask.line for mask in row.masks[:masked]):
+        return row._replace(masked=masked)
+    content = None if row.tools is None else row.tools.content
+    least = row.least
+    if content is not None:
+        least = least_of_content(masked_content(content, row.masks[:masked]), estimator)
+    found = row._replace(masked=masked, least=least)
+    return found._replace(tokens=max(1, row.tokens - found.hidden))
+
+
+def masked_content(content: Content, masks: Sequence[Mask]) -> Content:
+    """The same content with its first tool results as lines; all else of it is untouched and in place."""
+    lines = iter(masks)
+    blocks = tuple(
+        replace(block, content=mask.line)
+        if isinstance(block, ToolResult) and (mask := next(lines, None)) is not None and mask.line
+        else block
+        for block in blocks_of(content)
+    )
+    return blocks[0] if len(blocks) == 1 else Mixed(blocks)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from weft.grove.agent import AgentHandle
     from weft.grove.search import SearchHit
     from weft.grove.vault import Vaults
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.layers import Contexts, Layers
@@ -390,16 +390,18 @@ class Grove:
         """Rebuild the search index, which is only needed if it is damaged."""
         from weft.runtime.search.indexer import reindex  # noqa: PLC0415 - loads with the first search
 
-        with self.caller.store.read() as session:
+        with self.caller.reading(Permission.LOOM_WRITE, "rebuild the index") as session:
             require_access(session, self.caller.actor, MemberRole.OWNER)
         reindex(self.caller.store, progress)
 
     def put_blob(self, data: bytes) -> str:
         """Keep media bytes; the result is the `ref` of an image or audio block."""
-        return self.caller.store.blobs.put(data)
+        with self.caller.reading(Permission.LOOM_WRITE, "add media"):
+            return self.caller.store.blobs.put(data)
 
     def blob(self, ref: str) -> bytes:
-        return self.caller.store.blobs.get(ref)
+        with self.caller.reading():
+            return self.caller.store.blobs.get(ref)
 
     def export(
         self,

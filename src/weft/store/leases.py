@@ -36,6 +36,12 @@ def lease_at(session: Session, tree: int, position: int, now: int) -> LeaseRow |
     return session.one(select(_leases).where(*here, _leases.c.expires_at > now), LeaseRow._make)
 
 
+def leases_in(session: Session, tree: int, now: int) -> list[LeaseRow]:
+    """All leases that hold in a tree at this moment."""
+    rows = session.execute(select(_leases).where(_leases.c.tree == tree, _leases.c.expires_at > now))
+    return [LeaseRow._make(row) for row in rows]
+
+
 def check_fencing_token(
     transaction: Transaction, tree: int, position: int, now: int, holder: tuple[str, int]
 ) -> None:

@@ -11,7 +11,7 @@ from tests.context.filters.chats import chats
 from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.errors import ContextLimitError, InvalidInputError
 
 
@@ -102,7 +102,7 @@ def test_halves_are_taken_out_and_results_brought_to_their_calls():
     assert [(mark.outcome, mark.position) for mark in found.steps[0].marks] == [
         (Outcome.SHORTENED, 1),
         (Outcome.KEPT, 4),
-        (Outcome.CUT, 2),
+        (Outcome.EXCLUDED, 2),
     ]
 
 

@@ -18,10 +18,10 @@ from weft.context.agent_view.loom_block import connections_line
 from weft.context.agent_view.memory_block import pin_lines
 from weft.context.checks import pins_over
 from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid
-from weft.context.manifest import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.manifest_build import COLLAPSED
+from weft.context.manifest_entries import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import ContextRequest, Plan
-from weft.context.rows import Candidate, PathOutline, Reason, columns_of
+from weft.context.rows import Candidate, PathOutline, Reason, columns_of, sources_beside
 from weft.context.settings import LoomLayout
 from weft.context.tokens import Estimator
 from weft.errors import ContextLimitError
@@ -362,7 +362,9 @@ class _History:
         near = self.rows[index : index + 2]
         # The first node in full follows the row instead of a node.
         row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
-        joined = columns_of([row, *near], self.prices, pending=self.request.pending.sources)
+        rows = [row, *near]
+        beside = sources_beside(rows, self.request.pending.sources) if self.request.dialogue else {}
+        joined = columns_of(rows, self.prices, beside)
         nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
         text = text.removesuffix("\n") if self.request.dialogue else text
         tail = self.tails[index].plus(notice, estimator).cost(estimator)

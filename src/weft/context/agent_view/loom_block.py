@@ -38,7 +38,7 @@ class HeadingFacts:
 
     local_id: str
     author: str
-    """`human`, or the name of a model's agent."""
+    """`human` where one person writes; else the name of the person, or of a model's agent."""
     created_at: datetime
     continuations: int = 0
     annotations: int = 0
@@ -145,7 +145,7 @@ class Presence:
     node: str
     depth: int
     way: tuple[str, ...] = ()
-    """From a node that both know, if that helps."""
+    """Local ids from the last node of the reader's path, where it is off that path; an empty one is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,7 @@ def _position(place: LoomPlace) -> str:
 def _present(other: Presence) -> str:
     who = f"{_line(other.name)} active at [{other.node}]"
     if other.way:
-        return f"{who} (via {' → '.join(f'[{node}]' for node in other.way)})"
+        return f"{who} (via {' → '.join(f'[{node}]' if node else '...' for node in other.way)})"
     return f"{who}, depth:{other.depth}"
 
 

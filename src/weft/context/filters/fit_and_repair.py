@@ -1,4 +1,4 @@
-"""Filters that make a list acceptable: fit it to a budget, pair tools, let users and assistants alternate."""
+"""Filters that make a list acceptable: fit it to a budget, mask and pair tools, let users and assistants alternate."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,15 +11,19 @@ from weft.context.filters.base import FilterContext, Options, estimator, flag
 from weft.context.filters.trace import Trace
 from weft.context.fit import Strategy
 from weft.context.js_compat import fields_of, items_of
-from weft.context.manifest import Manifest, Outcome
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import NO_LIMIT, Outcome
+from weft.context.masking import MASK_ABOVE
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, calls_of, results_of
-from weft.context.messages import fit_messages
+from weft.context.messages import Context, fit_messages
 from weft.context.rows import ToolTraffic
 from weft.context.tokens import DEFAULT, JOINT
 from weft.context.tool_pairs import PairedPart, in_pairs
 from weft.errors import InvalidInputError, LimitExceededError
 
-_RECENT = 4
+_RECENT, _NEWEST = 4, 10
+_WINDOW = 200_000
+"""For the steps of masks, where nothing says how large the model's window is."""
 
 
 def fit_to_budget(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
@@ -33,24 +37,42 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
     reserve = reserve_for(messages, counting.of_text)
     if limit < reserve:
         raise InvalidInputError(f"limit must be at least {reserve} for these messages, got {limit}")
-    window = options.get("window")
+    masks = options.get("maskToolResults")
     found = fit_messages(
         plain,
         limit - reserve,
         strategy=str(options.get("truncationStrategy", Strategy.TRUNCATE_MIDDLE)),
         step=_share(options),
-        window=limit if window is None else _whole(options, "window", None),
+        window=_whole(options, "window", limit),
         estimator=counting,
         minimum_recent=_whole(options, "minimumRecentNodes", _RECENT),
         marker=_marker(options),
+        mask_tool_results=None if masks in (None, "off") else _whole(options, "maskToolResults", None),
+        mask_above=_whole(options, "maskAbove", MASK_ABOVE),
     )
-    if found.truncated or found.shortened:
-        _account(plain, found.messages, found.manifest, context.trace)
+    _account(plain, found, context.trace)
+    return list(found.messages)
+
+
+def mask_tool_results(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
+    """Keep the newest `maskToolResults` tool results whole; older ones above `maskAbove` tokens become one line."""
+    plain = plain_messages(messages)
+    found = fit_messages(
+        plain,
+        NO_LIMIT,
+        step=_share(options),
+        window=_whole(options, "window", _WINDOW),
+        estimator=estimator(options, "estimator", DEFAULT),
+        mask_tool_results=_whole(options, "maskToolResults", _NEWEST),
+        mask_above=_whole(options, "maskAbove", MASK_ABOVE),
+    )
+    _account(plain, found, context.trace)
     return list(found.messages)
 
 
 def _whole(options: Options, name: str, default: int | None) -> int:
-    value = options.get(name, default)
+    value = options.get(name)
+    value = default if value is None else value
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidInputError(f"options.{name} must be a whole number of at least 0, got {value!r}")
     return value
@@ -70,14 +92,15 @@ def _marker(options: Options) -> str | None:
     return value
 
 
-def _account(
-    before: Sequence[PlainMessage], after: Sequence[PlainMessage], manifest: Manifest, trace: Trace
-) -> None:
-    """Tell message by message what the fitting decided, in terms of the lists it was given and gave."""
-    gone = _cut(manifest)
+def _account(before: Sequence[PlainMessage], found: Context, trace: Trace) -> None:
+    """Record message by message what the fitting decided, in terms of the lists it was given and gave."""
+    if not (found.truncated or found.shortened or found.masked):
+        return
+    told = {entry.position: entry for entry in found.manifest if entry.outcome is Outcome.MASKED}
+    gone = _cut(found.manifest)
     for position, reason in gone.items():
         trace.cut(position, before[position], reason)
-    left = [position for position in range(len(before)) if position not in gone]
+    left, after = [position for position in range(len(before)) if position not in gone], found.messages
     place = 0
     for number, message in enumerate(after):
         rest = len(after) - number
@@ -85,6 +108,9 @@ def _account(
             trace.merged(left[place], before[left[place]], message, "joined with the next at the cut")
             place += 1
         if place < len(left) and message is before[left[place]]:
+            place += 1
+        elif place < len(left) and left[place] in told:
+            trace.masked(left[place], before[left[place]], message, told[left[place]].reason)
             place += 1
         elif place < len(left) and len(left) - place == rest:
             trace.shortened(left[place], before[left[place]], message, "cut to the room there is, or marked")

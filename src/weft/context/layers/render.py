@@ -83,9 +83,11 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         truncated=envelope.truncated,
         removed_nodes=plan.fit.removed,
         shortened=envelope.shortened,
+        masked=plan.masked,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
         laid_out=envelope.layers,
+        unsummarised=plan.unsummarised,
     )
 
 

@@ -27,7 +27,7 @@ from weft.store.memory import MemoryKind, latest_memory
 from weft.store.rows import STATUSES
 from weft.store.session import Session
 from weft.store.tree_statements import CONTINUATION, LIVE
-from weft.tree.agent import Agent
+from weft.tree.agent import Agent, Permission
 from weft.tree.node import Status
 from weft.tree.tree import Mode
 
@@ -131,7 +131,7 @@ class Unfinished(NamedTuple):
 def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
     """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
     here = Reader.of(caller).tree(tree).id
-    with caller.store.read() as session:
+    with caller.reading(Permission.LOOM_GENERATE, "generate") as session:
         value, key = collaborator(session, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)

@@ -1,7 +1,7 @@
 """The context of a loom-aware agent: the conversation, and the tree around it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -34,8 +34,6 @@ from weft.tree.snippet import extract
 
 Written = TypeVar("Written")
 _AT_ONCE = 100
-_NAMED = 3
-"""How many nodes of the way are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ def _with_loom(
     request = replace(_prompted(gathered.request, agent), strip=None)
     reader, tree, now = gathered.reader, gathered.reader.tree.ulid, contexts.clock()
     rows = [*request.outline.head, *request.outline.tail]
-    found = run or _outside(contexts, agent, reader, rows)
+    found = run or _outside(contexts, agent, reader)
     facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
     with contexts.opened(tree) as opened:
         # Nodes never change: what was read of the path before holds here too.
@@ -110,20 +108,16 @@ def _prompted(request: ContextRequest, agent: Agent) -> ContextRequest:
     return replace(request, system=replace(request.system, agent=prompt))
 
 
-def _outside(contexts: RequestReader, agent: Agent, reader: PathReader, rows: Sequence[Candidate]) -> InRun:
+def _outside(contexts: RequestReader, agent: Agent, reader: PathReader) -> InRun:
     """What the agent would see if it were asked here now."""
     tree, me = reader.tree, contexts.actor
     with contexts.store.read() as session:
         key = find_agent(session, agent.id)
         actor = me if key == me.agent else Actor(key, me.user, me)
         turn, crossing = _next_run(session, tree.key, key), may_cross(session, actor)
-    place = LoomView(contexts.store, actor).place(tree.ulid, contexts.clock())
+    place = LoomView(contexts.store, actor).place(tree.ulid, contexts.clock(), reader.end)
     memory = AgentMemory(contexts.store, actor).memory(tree.ulid, turn=turn, crossing=crossing)
-    # It would stand where it is asked.
-    path = [row.local_id for row in rows[-_NAMED:]]
-    return InRun(
-        actor=actor, memory=memory, place=replace(place, path=path, longer=reader.end.depth >= len(path))
-    )
+    return InRun(actor=actor, memory=memory, place=place)
 
 
 def _next_run(session: StoreSession, tree: int, agent: int) -> int:

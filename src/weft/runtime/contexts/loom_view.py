@@ -1,6 +1,7 @@
 """What a command shows of a tree, in a few queries for a tree of any size."""
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,9 +15,10 @@ from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import count_continuations, count_notes, node_row, node_rows, walk_up
+from weft.store.tree_queries import count_continuations, count_notes, node_row, node_rows
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text
@@ -32,8 +34,12 @@ PRESENT_SECONDS = 120.0
 _MOST_PRESENT = 10
 _MOST_DRAWN = 300
 _PATH = 3
+_WAY = 3
+"""How many nodes of a way are named before the last."""
 _nodes, _links, _cursors = schema.nodes, schema.links, schema.cursors
 _NODE = KINDS.index(TargetKind.NODE)
+_HUMAN = AGENT_TYPES.index(AgentType.HUMAN)
+_SEVERAL = 2
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 
 
@@ -72,13 +78,13 @@ class LoomView(Reader):
             known = _facts(opened.session, opened.key, list(rows.values()))
             return {name: known[row.key] for name, row in rows.items()}
 
-    def place(self, tree: str, now: int) -> LoomPlace:
-        """The agent's cursor, its tree, and who else is active."""
+    def place(self, tree: str, now: int, at: NodeRow | None = None) -> LoomPlace:
+        """A node (the agent's cursor), its tree, and who else is active."""
         with self._tree(tree) as opened:
             value = tree_value(
                 opened.session.execute(TREE_ROWS.where(schema.trees.c.key == opened.key)).one()
             )
-            at = self._cursor_row(opened)
+            at = at or self._cursor_row(opened)
             near = self._resolved(opened, walk_up(opened.session, opened.key, at.position, _PATH))
             near[-1:] = [at]
             return LoomPlace(
@@ -89,11 +95,11 @@ class LoomView(Reader):
                 depth=value.counters.depth,
                 path=tuple(row.local_id for row in near),
                 longer=near[0].depth > 0,
-                others=self._others(opened, now),
+                others=self._others(opened, at, now),
             )
 
-    def _others(self, opened: Opened, now: int) -> tuple[Presence, ...]:
-        """Cursors with a fresh sign of life, by node."""
+    def _others(self, opened: Opened, at: NodeRow, now: int) -> tuple[Presence, ...]:
+        """Cursors with a recent heartbeat, by node, with the way from the path to `at`."""
         since = now - round(PRESENT_SECONDS * 1_000_000)
         found = opened.session.execute(
             select(_cursors.c.agent, _cursors.c.node)
@@ -111,8 +117,36 @@ class LoomView(Reader):
             row, agent = rows[each.node], agent_row(opened.session, each.agent)
             if row.hidden is None:
                 name = "Human" if agent.name == AgentType.HUMAN else agent.name
-                present.append(Presence(name=name, node=row.local_id, depth=row.depth))
+                way = self._way(opened, at, row)
+                present.append(Presence(name=name, node=row.local_id, depth=row.depth, way=way))
         return tuple(present)
+
+    def _way(self, opened: Opened, at: NodeRow, other: NodeRow) -> tuple[str, ...]:
+        """Local ids from the last node that both paths have to another's; none if it is on the path to `at`.
+
+        Of a long way the middle is one empty id.
+        """
+        session, tree = opened.session, opened.key
+
+        def is_shared(depth: int) -> bool:
+            if depth > at.depth:
+                return False
+            ends = (ancestor_at_depth(session, tree, each.position, depth) for each in (at, other))
+            return len(set(ends)) == 1
+
+        if is_shared(other.depth):
+            return ()
+        fork, parted = other.depth - 1, other.depth
+        while fork > 0 and not is_shared(fork):
+            fork, parted = max(0, 2 * fork - other.depth), fork
+        while parted - fork > 1:
+            middle = (fork + parted) // 2
+            fork, parted = (middle, parted) if is_shared(middle) else (fork, middle)
+        depths = range(fork, other.depth)[:_WAY]
+        positions = [ancestor_at_depth(session, tree, other.position, depth) for depth in depths]
+        rows = node_rows(session, tree, positions)
+        way = [row.local_id for row in self._resolved(opened, [rows[each] for each in positions])]
+        return (*way, *([""] if fork + len(way) < other.depth else []), other.local_id)
 
     def drawn(self, tree: str, start: str | None, *, depth: int, summary: bool) -> Drawing:
         """The tree from a node (the root) down to a depth; what lies deeper, or is too much, is counted."""
@@ -232,11 +266,15 @@ def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, He
     continuations = count_continuations(session, tree, positions)
     notes = count_notes(session, tree, positions)
     links = _count_links(session, tree, [row.key for row in rows])
-    authors = {key: agent_row(session, key) for key in {row.author for row in rows}}
+    authors = {key: agent_row(session, key).name for key in {row.author for row in rows}}
+    people = {row.author for row in rows if row.author_type == _HUMAN}
+    wrote = {row.author for row in rows if row.author_type == _HUMAN and (row.narrow or row.wide)}
+    if people and not _several_write(session, tree, wrote):
+        authors |= dict.fromkeys(people, AgentType.HUMAN.value)
     return {
         row.key: HeadingFacts(
             local_id=row.local_id,
-            author=_author(row, authors[row.author].name),
+            author=authors[row.author],
             created_at=from_microseconds(row.created_at),
             continuations=continuations.get(row.position, 0),
             annotations=notes.get(row.position, 0),
@@ -248,8 +286,18 @@ def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, He
     }
 
 
-def _author(row: NodeRow, name: str) -> str:
-    return name if AGENT_TYPES[row.author_type] is AgentType.MODEL else AgentType.HUMAN.value
+def _several_write(session: Session, tree: int, people: AbstractSet[int]) -> bool:
+    """Whether several people have text in a tree; these have. An empty root is no text of who planted it."""
+    if len(people) > 1:
+        return True
+    agents = schema.agents
+    in_grove = select(func.count()).select_from(agents).where(agents.c.type == _HUMAN)
+    if session.execute(in_grove).scalar_one() < _SEVERAL:
+        return False
+    theirs = _nodes.c.tree == tree, _nodes.c.author_type == _HUMAN, _nodes.c.author.not_in(people)
+    text = _nodes.c.narrow + _nodes.c.wide > 0, _nodes.c.hidden.is_(None)
+    first = select(_nodes.c.author).where(*theirs, *text).distinct().limit(_SEVERAL - len(people))
+    return len(people) + len(session.execute(first).all()) >= _SEVERAL
 
 
 def _below(session: Session, tree: int, positions: Sequence[int]) -> Iterable[NodeRow]:

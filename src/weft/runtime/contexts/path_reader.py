@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.context.fit import SkippedRange, Strategy
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
+from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
 from weft.context.rows import (
     SPOKEN,
@@ -25,21 +26,23 @@ from weft.context.rows import (
 )
 from weft.context.system import Instruction
 from weft.context.tokens import Estimator
-from weft.context.tool_pairs import paired_rows, tools_of
+from weft.context.tool_pairs import paired_rows, tools_of, with_masks
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import (
+    ancestor_at_depth,
     ends_between,
     head_to,
     instructing,
     instructing_versions,
     notes_on,
     tail_to,
+    walk_up,
 )
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.store.tree_queries import Selections, ancestor_at_depth, node_rows, resolve, walk_up
+from weft.store.tree_queries import Selections, node_rows, resolve
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
@@ -90,11 +93,11 @@ class PathReader:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
             rows = walk_up(self.tree.session, self.tree.key, self.end.position)
             return PathOutline(tail=_plain(self._levels(rows)), start=0)
-        tail = self._tail(room, request.preferences.minimum_recent_nodes)
+        tail = self._tail(room, request.preferences.minimum_recent_nodes, request.masks)
         start = tail[0].row
         if start.parent is None:
             return PathOutline(tail=_plain(tail), start=0)
-        head = self._head(*request.head_reach())
+        head = self._head(*request.head_reach(), request.masks)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
@@ -160,7 +163,7 @@ class PathReader:
             row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
         )
 
-    def _tail(self, room: int, least: int) -> list["_Level"]:
+    def _tail(self, room: int, least: int, masks: MaskRule | None) -> list["_Level"]:
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
         # One beyond the room, so that it is seen to be full.
         position, floor, most = self.end.position, self.end.ruler - room - 1, room
@@ -176,17 +179,24 @@ class PathReader:
             )
             found = self._levels(rows) + found
             top = found[0].row
-            if top.parent is None or self._reaches(found, room, least):
+            if top.parent is None or self._reaches(found, room, least, masks):
                 return found
             position, most = top.parent, 2 * max(most, 1)
             floor = top.ruler - most
 
-    def _reaches(self, levels: Sequence["_Level"], room: int, least: int) -> bool:
+    def _reaches(self, levels: Sequence["_Level"], room: int, least: int, masks: MaskRule | None) -> bool:
         rows = paired_rows(_plain(levels), self.estimator)
         bound = bound_of(rows)
         live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
+        if masks is not None:
+            rows = with_masks(rows, masks, self.estimator)
+        sizes = [_least_sent(rows[index]) for index in live]
         # The first is only there to tell whether the next one is joined to it.
-        if sum(rows[index].tokens for index in live[1:]) <= room or len(live) <= least:
+        if sum(sizes[1:]) <= room or len(live) <= least:
+            return False
+        # What was masked at a place where a cut can fall depends on as many results before it.
+        before = live[: _beyond(sizes, room)] if masks is not None else ()
+        if masks is not None and sum(len(rows[index].masks) for index in before) < masks.newest:
             return False
         if not self.dialogue:
             return True
@@ -195,7 +205,7 @@ class PathReader:
         asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
         return len(levels) > _FOR_A_USER or any(asked)
 
-    def _head(self, reach: int, on_ruler: bool) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
+    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
         session, tree = self.tree.session, self.tree.key
         # Of what is read the last group is not known whole: a little more, or it would take another query.
@@ -204,7 +214,10 @@ class PathReader:
             # Most paths begin with an empty node, and of the last one read the group is not known.
             rows = head_to(session, tree, self.end.position, amount=min(amount, NO_LIMIT), more=1)
             levels = self._levels(rows)
-            live = sum(each.tokens for each in _live(self._sendable(_plain(levels))))
+            sent = self._sendable(_plain(levels))
+            if masks is not None:
+                sent = with_masks(sent, masks, self.estimator)
+            live = sum(map(_least_sent, _live(sent)))
             if rows[-1].position == self.end.position or (live and (on_ruler or live > reach)):
                 return levels
             amount = max(2 * amount, rows[-1].ruler)
@@ -396,6 +409,20 @@ def _live(rows: Sequence[Candidate]) -> list[Candidate]:
     """Those that nothing leaves out, neither a mark of their own nor one on their tool's call."""
     reasons = left_out_of(rows, bound_of(rows))
     return [row for row, reason in zip(rows, reasons, strict=True) if reason is None]
+
+
+def _least_sent(row: Candidate) -> int:
+    """What a row costs with its tool results masked, where they may be."""
+    return row.tokens - sum(mask.saved for mask in row.masks)
+
+
+def _beyond(sizes: Sequence[int], room: int) -> int:
+    """Where the last sizes that are together more than the room begin; 0 if all are not."""
+    start, total = len(sizes), 0
+    while start and total <= room:
+        start -= 1
+        total += sizes[start]
+    return start
 
 
 def _whole_groups(rows: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -24,7 +24,7 @@ from weft.provenance.timestamps import (
 )
 from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.executor import Editing, Executor
-from weft.runtime.operations.permissions import Actor
+from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings, put_preferences
 from weft.store import schema
@@ -216,6 +216,7 @@ def stamp_pending(
     No lock is held meanwhile. A failure is stored with the time of the next try.
     """
     with executor.store.read() as session:
+        require_permission(session, actor, Certify.permission, "fetch timestamps")
         anchors = {each.url: each.certificates for each in authorities_of(session)}
         rows = _due(session, None if everything else now)
     certified = failed = 0

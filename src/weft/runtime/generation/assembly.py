@@ -107,6 +107,7 @@ def _assembled(context: AssembledContext) -> AssembledRequest:
         messages=context.messages,
         manifest=context.manifest.stored(),
         tokens=context.tokens,
+        unsummarised=context.unsummarised,
     )
 
 
@@ -244,7 +245,8 @@ def assemble_in_run(given: AssemblyInput, run: InRun | None) -> AssembledRequest
         with contexts.opened(given.tree) as opened:
             prepared = prepare(opened, layered, given.agent, contexts.clock(), given.profile.cache)
         # What was sent is kept with its turn; what a run sends after it belongs to the run.
-        return assembled_from(given, prepared, kept=run is None or not run.exchanges)
+        assembled = assembled_from(given, prepared, kept=run is None or not run.exchanges)
+        return replace(assembled, unsummarised=layered.plan.unsummarised)
     return _assembled(see(contexts, given.agent, gathered, run))
 
 

@@ -151,7 +151,7 @@ class Generations(Generic[N]):
     @property
     def default_agent(self) -> str | None:
         """The id of who answers where nobody is named, if somebody was chosen."""
-        with self.caller.store.read() as session:
+        with self.caller.reading() as session:
             return load_settings(session).get(DEFAULT_AGENT)
 
     def choose_default(self, agent: str | None) -> Agent | None:
@@ -166,7 +166,7 @@ class Generations(Generic[N]):
 
     @property
     def caps(self) -> list[Cap]:
-        with self.caller.store.read() as session:
+        with self.caller.reading() as session:
             return caps_of(load_settings(session))
 
     def set_cap(
@@ -182,5 +182,5 @@ class Generations(Generic[N]):
 
     def spent(self, *, tree: int | None = None, agent: int | None = None) -> Spent:
         """Millionths of a dollar, by the grove as a whole, or by one tree or agent (by key)."""
-        with self.caller.store.read() as session:
+        with self.caller.reading() as session:
             return spent_by(session, self.caller.executor.clock(), tree=tree, agent=agent)

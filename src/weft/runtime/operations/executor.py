@@ -1,5 +1,7 @@
 """Execute operations: permission check, transaction, event."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, dataclass_transform
 
@@ -11,6 +13,7 @@ from weft.store.base import Store
 from weft.store.blobs import media_of_grove, media_of_tree
 from weft.store.lookup import find_agent
 from weft.store.memory import forget_all_results
+from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -113,6 +116,15 @@ class Caller:
     @property
     def store(self) -> Store:
         return self.executor.store
+
+    @contextmanager
+    def reading(
+        self, permission: Permission = Permission.LOOM_AWARE, verb: str = "look"
+    ) -> Generator[Session]:
+        """A session to read in, refused without the permission."""
+        with self.store.read() as session:
+            require_permission(session, self.actor, permission, verb)
+            yield session
 
     def perform(self, operation: Operation[R]) -> R:
         """Apply one operation as this caller."""

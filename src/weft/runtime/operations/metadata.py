@@ -11,6 +11,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.leases import lease_taken, leases_in
 from weft.store.rows import Flag, NodeRow, TreeState
 from weft.store.tree_queries import node_row
 from weft.store.tree_statements import LIVE, count_live, keys_below
@@ -113,7 +114,6 @@ class Prune(Editing, verb="prune"):
         before = undo_cursor(scope, tree)
         number = tree.events + 1
         hidden = prune_from(scope, tree, row, number)
-        self._leave_own_place(scope, tree, row)
         self._step_out(scope, tree, row)
         scope.record(
             tree,
@@ -122,19 +122,6 @@ class Prune(Editing, verb="prune"):
             {"restore": number, "before": tree.next_key, "cursor": before},
         )
         return hidden
-
-    def _leave_own_place(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
-        """Refuse to prune what the acting run answers: its reply would be lost."""
-        if scope.actor.run is None:
-            return
-        leases = schema.leases
-        own = select(leases.c.position).where(leases.c.tree == tree.key, leases.c.run == scope.actor.run)
-        for position in scope.transaction.execute(own).scalars().all():
-            if not lives(scope, tree, position):
-                raise ConflictError(
-                    f"you are answering below [{row.local_id}]: your reply would be gone with it",
-                    hint="prune something else, or leave it to the human",
-                )
 
     def _step_out(self, scope: Scope, tree: TreeState, row: NodeRow) -> None:
         """Move the cursor to the parent if it was at a node that is pruned now."""
@@ -182,8 +169,27 @@ def prune_from(scope: Scope, tree: TreeState, row: NodeRow, number: int) -> int:
         values["at_position"] = row.position
     pruned = transaction.execute(statement.values(pruned=number), values).rowcount
     transaction.forget_nodes()
+    _refuse_extended(scope, tree, row, number)
     recount(scope, tree)
     return pruned
+
+
+def _refuse_extended(scope: Scope, tree: TreeState, row: NodeRow, number: int) -> None:
+    """Refuse a prune that hides a node which a run is extending."""
+    if tree.leased_until is None or tree.leased_until <= scope.now:
+        return
+    transaction = scope.transaction
+    for held in leases_in(transaction, tree.key, scope.now):
+        here = [transaction.node(tree.key, key) for key in transaction.versions(tree.key, held.position)]
+        if not any(version.pruned == number for version in here):
+            continue
+        if not scope.is_own(held):
+            raise lease_taken(transaction, held)
+        if not any(version.live for version in here):
+            raise ConflictError(
+                f"you are answering below [{row.local_id}]: your reply would be gone with it",
+                hint="prune something else, or leave it to the human",
+            )
 
 
 def restore_pruned(scope: Scope, tree: TreeState, number: int) -> tuple[NodeRow, int]:

@@ -178,7 +178,7 @@ class Scope:
         return None if key is None else self.transaction.node(tree.key, key).ulid
 
     def refuse_if_leased(self, tree: TreeState, position: int) -> None:
-        """Refuse to write under a position that another run is extending."""
+        """Refuse to write under a position that another run is extending, or to edit what is there."""
         if tree.leased_until is None or tree.leased_until <= self.now or (tree.key, position) in self._leased:
             return
         held = lease_at(self.transaction, tree.key, position, self.now)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
 from weft.runtime.coordination.jobs import JobRunner
-from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.executor import Caller, Executor
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.runtime.summaries.jobs import SUMMARIES, job_kinds
@@ -79,7 +79,7 @@ class Summaries:
     @property
     def model(self) -> str | None:
         """The model that was chosen for summaries; None: the first of the usual order that answers."""
-        with self.executor.store.read() as session:
+        with Caller(self.executor, self.actor).reading() as session:
             return load_settings(session).get(SUMMARY_MODEL)
 
     def choose_model(self, model: str | None) -> None:

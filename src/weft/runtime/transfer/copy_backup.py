@@ -18,10 +18,10 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.interop.weft_json import JsonLine
 from weft.runtime.operations.executor import Executor
-from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.runtime.transfer.doctor import broken_chains
 from weft.runtime.transfer.exporter import Exporter
-from weft.runtime.transfer.files import temporary_file
+from weft.runtime.transfer.files import require_documents, temporary_file
 from weft.runtime.transfer.import_target import DryRun, is_pristine
 from weft.runtime.transfer.importer import FileImporter, Imported
 from weft.store import schema
@@ -33,6 +33,7 @@ from weft.store.sqlite import SqliteStore, find_damage
 from weft.store.sqlite_dialect import peek
 from weft.store.transaction import Transaction
 from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
 from weft.tree.progress import Progress, silent
 
 _BATCH = 2_000
@@ -220,7 +221,10 @@ def back_up(
     """
     path = path.expanduser().absolute()
     with executor.store.read() as session:
+        require_permission(session, actor, Permission.LOOM_AWARE, "back up the grove")
         require_access(session, actor, MemberRole.OWNER)
+        ask = "request elevated permissions or ask the human to back up the grove"
+        require_documents(session, actor, "back up", hint=ask)
     executor.store.refuse_own_file(path)
     if overwrite:
         _refuse_open(path)

@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from sqlalchemy import select
+
 from weft.error_hints import Hint, HintKind
-from weft.errors import ConflictError, NotFoundError, StorageError
+from weft.errors import ConflictError, NotFoundError, PermissionDeniedError, StorageError
 from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
-from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, permissions_of, require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
+from weft.store import schema
 from weft.store.blobs import sync_folder
 from weft.store.lookup import find_tree
+from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.progress import Progress, silent
@@ -59,6 +63,7 @@ def export_file(
         keys: list[int] | None = None
         if trees is None:
             require_access(session, actor, MemberRole.OWNER)
+            require_documents(session, actor, "export", hint="name trees to export: they hold no documents")
         else:
             keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
             for key in keys:
@@ -85,6 +90,13 @@ def export_file(
         records=writer.count,
         notes=tuple(exporter.notes),
     )
+
+
+def require_documents(session: Session, actor: Actor, verb: str, *, hint: str) -> None:
+    """Refuse to copy a grove that has documents for an agent that may not read them."""
+    has_documents = session.execute(select(schema.documents.c.key).limit(1)).first() is not None
+    if has_documents and Permission.DOC_READ not in permissions_of(session, actor):
+        raise PermissionDeniedError(f"doc_read not enabled: cannot {verb} documents", hint=hint)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from weft.runtime.operations.references import KINDS, TargetAddress, at_end, on_
 from weft.runtime.operations.scope import digest_of
 from weft.runtime.undo.step import Step, event_at, refuse
 from weft.store import schema
+from weft.store.leases import lease_at, lease_taken
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.edge import EdgeType
@@ -136,13 +137,9 @@ def _require_unused(step: Step, row: NodeRow) -> None:
     group = transaction.execute(select(groups).where(groups.c.tree == tree, ends).limit(1)).first()
     if group is not None:
         refuse(step, f"[{row.local_id}] was collapsed into {group.name!r}", needle=group.ulid)
-    leases = schema.leases
-    held = select(leases.c.agent).where(
-        leases.c.tree == tree, leases.c.position == row.position, leases.c.expires_at > step.scope.now
-    )
-    holder = transaction.execute(held).scalar_one_or_none()
-    if holder is not None:
-        refuse(step, f"something is being written after [{row.local_id}]", agent=holder)
+    held = lease_at(transaction, tree, row.position, step.scope.now)
+    if held is not None:
+        raise lease_taken(transaction, held)
 
 
 def _move_idle_models_up(step: Step, row: NodeRow) -> None:

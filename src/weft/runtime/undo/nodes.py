@@ -1,7 +1,7 @@
 """Reversals of what creates nodes, moves the cursor, fills the working buffer or prunes."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select, update
@@ -37,6 +37,7 @@ from weft.tree.json import JsonObject, JsonValue
 from weft.tree.text_diff import TextChange
 
 _nodes = schema.nodes
+_EDITS = frozenset({EventKind.EDIT, EventKind.ERASE})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class _CreationReversal(Reversal):
     def redo(self, step: Step, saved: EventFields) -> None:
         made = _created(step)
         require_ground(step, made)
+        _refuse_leased(step, made)
         if items_seen(step, made) != saved["items"]:
             refuse(step, "items were attached or detached above what a model wrote")
         committed = step.inverse.get("buffer")
@@ -101,6 +103,16 @@ def _require_right_to_commit(step: Step) -> None:
 
 def _created(step: Step) -> list[NodeRow]:
     return [node_named(step, ulid) for ulid in step.inverse["hide"]]
+
+
+def _refuse_leased(step: Step, made: Sequence[NodeRow]) -> None:
+    """Refuse what writing the nodes would be refused: a run is extending their parent, or the edited node."""
+    scope, tree, own = step.scope, step.tree, {row.key for row in made}
+    for row in made:
+        if step.kind in _EDITS and row.edited_from is not None:
+            scope.refuse_if_leased(tree, scope.transaction.node(tree.key, row.edited_from).position)
+        elif row.parent is not None and row.parent not in own and row.edge_type == CONTINUATION:
+            scope.refuse_if_leased(tree, row.parent)
 
 
 def _selections(inverse: EventFields) -> list[EventFields]:

@@ -297,7 +297,8 @@ class CommandSession:
         self._trace(None if command is None else command.action, outcome.detail, result)
         if command is not None and isinstance(command.action, v.ViewResultCommand):
             return result
-        return shortened(result, partial(_in_short, brief=outcome.brief), inline=inline_tokens(self.agent))
+        inline = inline_tokens(self.agent)
+        return shortened(result, partial(_in_short, brief=outcome.brief, inline=inline), inline=inline)
 
     def _trace(self, action: v.Action | None, detail: str, result: Result) -> None:
         error = result.error
@@ -333,19 +334,20 @@ def _in_words(error: WeftError) -> WeftError:
     return error
 
 
-def _in_short(text: str, brief: str) -> str:
+def _in_short(text: str, brief: str, inline: int) -> str:
     """How a long answer goes on after its first line: what it is about, and how it begins."""
+    most = min(_SHORT, 2 * inline)
     _, _, rest = text.partition("\n")
-    beginning = _beginning(rest)
-    summary = "\n  ".join(_beginning(brief).splitlines())
+    beginning = _beginning(rest, most)
+    summary = "\n  ".join(_beginning(brief, most).splitlines())
     return f"  summary: {summary}\n{beginning}" if brief else beginning
 
 
-def _beginning(text: str) -> str:
-    if len(text) <= _SHORT:
+def _beginning(text: str, most: int) -> str:
+    if len(text) <= most:
         return text
-    cut = text.rfind("\n", 0, _SHORT)
-    return f"{text[: cut if cut > 0 else _SHORT].rstrip()}\n  …"
+    cut = text.rfind("\n", 0, most)
+    return f"{text[: cut if cut > 0 else most].rstrip()}\n  …"
 
 
 class CommandResults(list[Result]):
