@@ -29,8 +29,6 @@ from weft.tree.content import (
     Content,
     Mixed,
     Text,
-    ToolCall,
-    ToolResult,
     blocks_of,
     spoken_text,
 )
@@ -39,8 +37,6 @@ from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
 _SPEAKERS = {"assistant": Role.ASSISTANT, "tool": Role.TOOL}
-_WORDS = Text("…")
-"""A placeholder for words that were not read: pairing and merging do not depend on them."""
 
 
 def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
@@ -108,24 +104,10 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
     )
 
 
-def tells_all(plan: Plan) -> bool:
-    """Whether the plan knows every size: what is shortened has to be written to be counted."""
-    if plan.fit.shortened:
-        return False
-    capped = plan.prices.capped
-    return not any(capped(extra) < extra.tokens for level in plan.kept for extra, _ in plan.allowed(level)[0])
-
-
-def planned_manifest(plan: Plan) -> Manifest:
-    """The manifest that the request would have, where no text has to be read for it."""
-    facts = Facts(budget=plan.request.budget, settings=settings_of(plan))
-    return Manifest(facts, account_for(plan, render_levels(plan, None)))
-
-
-def render_levels(plan: Plan, contents: Mapping[str, Content] | None) -> Rendered:
-    """Every kept level as it is sent, and the messages they become; without contents, with placeholders."""
-    level_of = _planned_level if contents is None else _Rendering(plan, contents).level
-    levels = [level_of(plan, number) for number in plan.kept]
+def render_levels(plan: Plan, contents: Mapping[str, Content]) -> Rendered:
+    """Every kept level as it is sent, and the messages they become."""
+    rendering = _Rendering(plan, contents)
+    levels = [rendering.level(plan, number) for number in plan.kept]
     marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
     preface = _put_before_turn(plan, levels)
     composed = _composed(plan, levels, marker) if plan.request.dialogue else None
@@ -259,35 +241,6 @@ def _headed(content: Content, heading: str) -> Content:
         return Mixed((Text(heading), first, *rest))
     first = Text(heading + first.text)
     return Mixed((first, *rest)) if rest else first
-
-
-def _planned_level(plan: Plan, number: int) -> KeptLevel:
-    """A level as planning knows it."""
-    extras, own = plan.allowed(number)
-    row = plan.rows.at(number)
-    said = number not in plan.reasons
-    level = KeptLevel(number, row, tokens=own, shortened=own < row.tokens and said)
-    for extra, tokens in extras:
-        frame = frame_tokens(extra, plan.request.estimator)
-        part = Part(Role.USER, (_WORDS,))
-        if plan.request.dialogue:
-            level.parts.append(part)
-        level.references.append(RenderedSource(extra, part, tokens + frame, tokens < extra.tokens))
-    if said:
-        heading = plan.request.headings.get(row.id, "")
-        level.parts.append(Part(speaker_of(row), _planned_blocks(row), row.author, number, heading))
-    return level
-
-
-def _planned_blocks(row: Candidate) -> tuple[Block, ...]:
-    """What pairing and merging look at."""
-    tools = row.tools
-    if tools is None or not (tools.calls or tools.results):
-        return (_WORDS,)
-    if tools.content is not None:
-        return tools.content.blocks
-    calls = tuple(ToolCall(id=call, name="", arguments=None) for call in tools.calls)
-    return (*calls, *(ToolResult(call_id=call, content="") for call in tools.results))
 
 
 def _composed(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:

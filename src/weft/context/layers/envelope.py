@@ -182,6 +182,11 @@ class Envelope:
         return sha256_of("\n".join(f"{name}:{digest}" for name, digest in self.layer_hashes.items()))
 
     @property
+    def llm_system(self) -> tuple[str, ...]:
+        """The system blocks, with the one that is not to be cached."""
+        return (*self.system_blocks, *([self.memory_block] if self.memory_block else ()))
+
+    @property
     def llm_messages(self) -> list[JsonObject]:
         """Messages in nobody's dialect, the system first."""
         found: list[JsonObject] = []
@@ -208,8 +213,7 @@ class Envelope:
 
     def blocks(self) -> list[RequestBlock]:
         """The request block by block, as cache controls see it."""
-        texts = [*self.system_blocks, *([self.memory_block] if self.memory_block else ())]
-        return self._blocks(texts)
+        return self._blocks(self.llm_system)
 
     def prefix(self) -> list[RequestBlock]:
         """The request in the smallest pieces that stay whole, for prediction: a library grows item by item."""

@@ -86,7 +86,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         masked=plan.masked,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
-        laid_out=envelope.layers,
+        envelope=envelope,
         unsummarised=plan.unsummarised,
     )
 

@@ -9,9 +9,10 @@ from sqlalchemy import and_, select
 from weft.context.layers.cache import pieces_of, predict
 from weft.context.layers.envelope import RequestBlock
 from weft.context.layers.items import LayerId
+from weft.context.layers.plan import plan_layers
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.views.reader import Opened
 from weft.store import schema
@@ -19,6 +20,7 @@ from weft.store.path_queries import walk_up
 from weft.store.request_records import record_of
 from weft.store.rows import ROLES, NodeRow
 from weft.store.tree_queries import node_rows
+from weft.tree.agent import Agent
 from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.node import Role
 from weft.tree.progress import Progress, silent
@@ -128,21 +130,21 @@ class TreeStats:
 def tree_stats(
     layers: "Layers",
     tree: str,
-    options: LayerOptions | None = None,
+    options: ContextOptions | None = None,
     *,
     node: str | None = None,
     turns: int = _TURNS,
     progress: Progress = silent,
 ) -> TreeStats:
     """All requests of a tree and of its branches; and, for one branch, what other settings would have cost."""
-    options = options or LayerOptions()
+    options = options or ContextOptions()
     value = layers.tree(tree)
     if value.mode is not Mode.DIALOGUE:
         raise InvalidInputError("requests in layers are made of dialogues", hint="a buffer has no turns")
     leaves = layers.leaves(value.id)
     notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
-    named = options.agent
-    model = None if named is None else layers.agent(named).model_ref
+    agent = None if options.agent is None else layers.agent(options.agent)
+    model = None if agent is None else agent.model_ref
     with layers.opened(value.id) as opened:
         rows = _rows(opened)
         whole = _added(rows.values())
@@ -156,7 +158,7 @@ def tree_stats(
         profile = profile if profile.predictable else _COMMON_CACHE
         try:
             # As it was attached: what a note says today did not cost anything then.
-            trial = _Trial(layers, opened, asked, replace(options, fresh=False), profile)
+            trial = _Trial(layers, opened, asked, replace(options, fresh=False), agent, profile)
             variants = _variants(trial, progress)
         except WeftError as error:
             notes.append(f"other settings could not be tried: {error.message}")
@@ -298,7 +300,8 @@ class _Trial:
     layers: "Layers"
     opened: Opened
     asked: Sequence[str]
-    options: LayerOptions
+    options: ContextOptions
+    agent: Agent | None
     profile: CacheProfile
 
     def laid_out(
@@ -309,7 +312,7 @@ class _Trial:
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
-                envelope = self.layers.render(gathered.with_way(library, step)).envelope
+                envelope = gathered.with_way(library, step).written(plan_layers)[1].laid_out
                 found[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
                     whole[library] = found[library, step]
@@ -323,7 +326,7 @@ def _variants(trial: "_Trial", progress: Progress) -> list[Variant]:
     ways: dict[tuple[Placement, float], _Way] = {}
     current = Placement.SYSTEM, 0.0
     for number, node in enumerate(trial.asked, start=1):
-        gathered = trial.layers.gather(trial.opened, node, trial.options)
+        gathered = trial.layers.gather(trial.opened, node, trial.options, trial.agent)
         if not ways:
             current = gathered.way
             wanted = [current, *((each, step) for each in Placement for step in (0.0, _STEP))]
