@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.findings import Report
-    from weft.provenance.report import Report
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Generated, Stream
