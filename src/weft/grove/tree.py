@@ -8,7 +8,7 @@ from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.handle import Handle
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
 from weft.runtime import operations, undo
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content
@@ -271,10 +271,10 @@ class TreeHandle(Handle[Tree]):
         """Destroy the tree for good; `confirm` must be its id."""
         return self._grove.perform(operations.DeleteTree(tree=self.id, confirm=confirm))
 
-    @takes_options(LayerOptions)
-    def envelope(self, options: LayerOptions) -> "Envelope":
+    @takes_options(ContextOptions)
+    def envelope(self, options: ContextOptions) -> "Envelope":
         """The request from the current node, in layers."""
-        return self._grove.layers.at(self.id, None, options)
+        return self._grove.layers.envelope(self.id, None, options)
 
     def chat(self) -> str:
         """The path to the current node as a Markdown chat."""
@@ -282,8 +282,8 @@ class TreeHandle(Handle[Tree]):
 
         return chat_text(self._grove.caller, self.value.id, None)
 
-    @takes_options(LayerOptions)
-    def stats(self, options: LayerOptions) -> "TreeStats":
+    @takes_options(ContextOptions)
+    def stats(self, options: ContextOptions) -> "TreeStats":
         """What its requests consisted of, and how much of them a provider's cache had."""
         from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - the engine
 
