@@ -15,7 +15,7 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft.context",
         "weft.context.filters",
         "weft.context.recipe_run",
-        "weft.context.layers.chats",
+        "weft.interop.chat_file",
         "weft.context.layers.conversation",
         "weft.context.render",
         "weft.tree.tree",

@@ -8,7 +8,7 @@ from tests.statements import statements
 import weft
 from weft.commands.scanner import scan
 from weft.context.agent_view.loom_block import addendum
-from weft.context.manifest import EntryKind, Outcome
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.errors import ContextLimitError
 from weft.providers.base import CacheKind
 from weft.runtime.collaboration.commands.session import session_for

@@ -12,10 +12,18 @@ import weft
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
-from weft.store.path_queries import _HEAD_TO, _TAIL_TO, head_to, instructing, tail_to
+from weft.store.path_queries import (
+    _HEAD_TO,
+    _TAIL_TO,
+    ancestor_at_depth,
+    head_to,
+    instructing,
+    tail_to,
+    walk_up,
+)
 from weft.store.sqlite import SqliteStore
 from weft.store.sqlite_dialect import driver_of
-from weft.store.tree_queries import ancestor_at_depth, children, node_row, origins_of, versions_at, walk_up
+from weft.store.tree_queries import children, node_row, origins_of, versions_at
 
 DEPTH = 100_000
 

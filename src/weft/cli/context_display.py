@@ -58,7 +58,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
 
     out = session.out
     out.line([Piece(place, "bold"), Piece(_size(manifest.tokens, manifest.facts.budget))])
-    segments = segments_of(manifest)
+    segments = segments_of(manifest.pieces, manifest.facts.budget)
     if out.terminal:
         out.line(bar([(each.name, each.tokens) for each in segments], _SEGMENTS, out.width - 2))
     sums = Counter[str]()
@@ -66,7 +66,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
         sums[each.name] += each.tokens
     out.line([Piece(" · ".join(f"{name} {tokens:,}" for name, tokens in sums.items()), "dim")])
     out.table(
-        list(lines_of(manifest)),
+        lines_of(manifest.pieces),
         Column("outcome", lambda line: line.outcome.value),
         Column("", lambda line: f"{line.count:,}", number=True),
         Column("what", lambda line: line.what),
@@ -101,7 +101,7 @@ def show_changes(
     session: CliSession, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope"
 ) -> None:
     """The difference of two contexts."""
-    from weft.context.manifest_view import told_changes  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_view import change_rows  # noqa: PLC0415 - loads with the engine
 
     changes: Changes = one.manifest.diff(two.manifest)
     if session.out.as_json:
@@ -109,7 +109,7 @@ def show_changes(
         return
     if changes:
         session.out.table(
-            list(told_changes(changes)),
+            change_rows(changes),
             Column("what", lambda line: line[0], shrinks=True),
             Column("how many", lambda line: line[1]),
             Column("becomes", lambda line: line[2]),
@@ -161,7 +161,7 @@ def show_layers(
 
 
 def _size(tokens: int, budget: int) -> str:
-    from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_entries import NO_LIMIT  # noqa: PLC0415 - loads with the engine
 
     limit = f" of {budget:,}" if budget < NO_LIMIT else ""
     return f"  {tokens:,}{limit} tokens"

@@ -8,7 +8,7 @@ from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_r
 from weft.context.layers.blocks import ToolOutput
 from weft.context.layers.items import LIBRARY_HEADING, ContextItem
 from weft.context.layers.library import Attached, Held, Preface
-from weft.context.manifest import NO_LIMIT, Piece
+from weft.context.manifest_entries import NO_LIMIT, Piece
 from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
 from weft.context.settings import LayerSettings, Preferences

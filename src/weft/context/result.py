@@ -9,7 +9,8 @@ from weft.context.js_compat import compact_json
 from weft.context.layers.cache import CacheControls, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
-from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, overload
 
 from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
+from weft.grove.handle import Handle
 from weft.runtime import operations
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from weft.context.result import AssembledContext
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Generated, Stream
@@ -34,14 +35,10 @@ if TYPE_CHECKING:
 
 
 @checks_arguments
-class NodeHandle:
+class NodeHandle(Handle[Node]):
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Node) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         text = " ".join(self.text.split())
@@ -57,16 +54,6 @@ class NodeHandle:
         from weft.runtime.views.html import node_html  # noqa: PLC0415 - only notebooks need it
 
         return node_html(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NodeHandle) and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def local_id(self) -> str:

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
 from weft.store.session import Dialect, Session, grouped
-from weft.store.tree_statements import ANCESTOR_AT_DEPTH, UNBOUNDED, climb, tail_while
+from weft.store.tree_statements import ANCESTOR_AT_DEPTH, TAIL, UNBOUNDED, climb, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
 _nodes = schema.nodes
@@ -96,6 +96,18 @@ def _notes(dialect: Dialect) -> Select[Any]:
         )
         .order_by(_nodes.c.parent, _nodes.c.key)
     )
+
+
+def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
+    """A position and its ancestors, root side first: one query at any depth."""
+    values = {"in_tree": tree, "at_position": position, "limit": UNBOUNDED if limit is None else limit}
+    return [NodeRow._make(row) for row in session.rows(TAIL, values)]
+
+
+def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) -> int:
+    """The ancestor's position, in O(log depth) steps of one query."""
+    values = {"in_tree": tree, "at_position": position, "at_depth": depth}
+    return int(session.rows(ANCESTOR_AT_DEPTH, values)[0][0])
 
 
 def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int, list[NodeRow]]:

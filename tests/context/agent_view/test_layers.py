@@ -18,7 +18,7 @@ from weft.context.layers.cache import ANTHROPIC, cache_controls
 from weft.context.layers.items import LayerId, active_note, note, with_images
 from weft.context.layers.library import Attached
 from weft.context.layers.render import render_layers
-from weft.context.manifest import EntryKind, Outcome
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.settings import Changed, LayerSettings, Placement
 from weft.context.system import Standing, SystemParts
 from weft.context.tokens import DEFAULT

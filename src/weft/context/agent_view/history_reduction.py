@@ -18,8 +18,8 @@ from weft.context.agent_view.loom_block import connections_line
 from weft.context.agent_view.memory_block import pin_lines
 from weft.context.checks import pins_over
 from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid
-from weft.context.manifest import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.manifest_build import COLLAPSED
+from weft.context.manifest_entries import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import ContextRequest, Plan
 from weft.context.rows import Candidate, PathOutline, Reason, columns_of, sources_beside
 from weft.context.settings import LoomLayout

@@ -9,7 +9,7 @@ from typing import Protocol
 from weft.context.layers.blocks import ItemForm
 from weft.context.layers.envelope import Envelope, Layer, RequestBlock, Segment, sha256_of
 from weft.context.layers.items import LayerId
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Role

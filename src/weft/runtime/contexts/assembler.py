@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy import select
 
 from weft.context.layers.cache import CacheWay, cache_profile
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences

@@ -35,10 +35,12 @@ from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
+from weft.store.packed_bodies import snapshots_of
+from weft.store.path_queries import walk_up
+from weft.store.request_records import envelope_row, legacy_texts, record_of
 from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import find_node, walk_up
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
 from weft.tree.content import spoken_text

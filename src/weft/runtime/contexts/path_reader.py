@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from weft.context.fit import SkippedRange, Strategy
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
 from weft.context.rows import (
@@ -32,15 +32,17 @@ from weft.runtime.operations.node_values import ContentCache, metadata_of, sourc
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import (
+    ancestor_at_depth,
     ends_between,
     head_to,
     instructing,
     instructing_versions,
     notes_on,
     tail_to,
+    walk_up,
 )
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
-from weft.store.tree_queries import Selections, ancestor_at_depth, node_rows, resolve, walk_up
+from weft.store.tree_queries import Selections, node_rows, resolve
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS

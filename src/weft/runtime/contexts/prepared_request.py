@@ -37,12 +37,12 @@ from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.operations.envelopes import KeepEnvelope
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import envelope_row, recent_prefixes, record_of, snapshots_of, with_places
 from weft.store.lookup import find_agent
-from weft.store.path_queries import instructing
+from weft.store.packed_bodies import snapshots_of
+from weft.store.path_queries import ancestor_at_depth, instructing
+from weft.store.request_records import envelope_row, recent_prefixes, record_of, with_places
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
-from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.agent import Agent
 from weft.tree.content import Content, Text
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject

@@ -16,9 +16,10 @@ from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import record_of
+from weft.store.path_queries import walk_up
+from weft.store.request_records import record_of
 from weft.store.rows import ROLES, NodeRow
-from weft.store.tree_queries import node_rows, walk_up
+from weft.store.tree_queries import node_rows
 from weft.tree.agent import Agent
 from weft.tree.node import Role
 from weft.tree.progress import Progress, silent

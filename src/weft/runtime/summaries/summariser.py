@@ -8,7 +8,8 @@ from typing import ClassVar, TypeVar
 import orjson
 from sqlalchemy import func, select, update
 
-from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Run
 from weft.context.tokens import DEFAULT
 from weft.errors import WeftError
 from weft.provenance.fingerprints import summary_fingerprint
