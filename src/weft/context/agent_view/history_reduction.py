@@ -284,7 +284,8 @@ class _History:
 
     def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
         # Sizes that depend on no limit: the states are the same for all of them.
-        ample = plan_loom(replace(request, budget=NO_LIMIT), loom)
+        grid = window_of_grid(request.budget, request.window)
+        ample = plan_loom(replace(request, budget=NO_LIMIT, window=grid), loom)
         self.request = request
         self.loom = loom
         self.outline = request.outline
