@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.manifest_view import Changes
     from weft.context.result import AssembledContext
-    from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.contexts.statistics import Requests, TreeStats
 
 LAYERS = {
@@ -121,7 +120,13 @@ def show_changes(
 
 
 def show_layers(
-    session: CliSession, place: str, shown: "Prepared | Envelope", *, raw: bool, entries: bool, payload: bool
+    session: CliSession,
+    place: str,
+    shown: "AssembledContext | Envelope",
+    *,
+    raw: bool,
+    entries: bool,
+    payload: bool,
 ) -> None:
     """A request that would be sent, or the envelope of one that was; its warnings are messages."""
     from weft.context.layers.cache import record_payload  # noqa: PLC0415 - loads with the engine
@@ -130,10 +135,17 @@ def show_layers(
     if sum((raw, entries, payload)) > 1:
         raise InvalidInputError("--raw, --entries and --payload exclude each other")
     if session.out.as_json:
-        session.out.json(shown.to_wire())
+        session.out.json(
+            shown.to_wire()
+            if isinstance(shown, Envelope)
+            else {
+                **shown.payload.to_wire(),
+                "instabilities": [each.to_wire() for each in shown.instabilities],
+            }
+        )
         return
     was_sent = isinstance(shown, Envelope)
-    envelope = shown if was_sent else shown.envelope
+    envelope = shown if was_sent else shown.laid_out
     for warning in envelope.warnings:
         session.out.message(f"warning: {warning}")
     if raw:
@@ -142,7 +154,7 @@ def show_layers(
         session.out.exact((record_payload(shown) if was_sent else shown.payload).text)
     else:
         size = _size(envelope.tokens, envelope.budget)
-        if not was_sent and shown.provider:
+        if not was_sent and shown.prediction is not None:
             size += f", about {shown.prediction.cached:,} cached"
         session.out.line([Piece(place, "bold"), Piece(size)])
         _draw_layers(session, envelope, entries=entries)

@@ -8,7 +8,7 @@ from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
 from weft.grove.handle import Handle
 from weft.runtime import operations
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.findings import Report
-    from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Generated, Stream
@@ -279,7 +278,7 @@ class NodeHandle(Handle[Node]):
 
     @takes_options(ContextOptions)
     def manifest(self, options: ContextOptions) -> "Manifest":
-        """What a model would and would not see here: as `context`, but no texts are read."""
+        """What a model would and would not see here: the manifest of `context`."""
         return self._grove.contexts.manifest(self.value.tree_id, self.id, options)
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
@@ -287,7 +286,7 @@ class NodeHandle(Handle[Node]):
         return self._grove.read.difference(self.value.tree_id, self.id, node_reference(other), paths=paths)
 
     def switch(self) -> "NodeHandle":
-        """Stand here."""
+        """Make this the current node."""
         self._grove.perform(operations.Switch(tree=self.value.tree_id, to=self.id))
         return self
 
@@ -308,15 +307,17 @@ class NodeHandle(Handle[Node]):
     def _as_it_is(self) -> "NodeHandle":
         return self._grove.tree(self.value.tree_id).node(self.value.id)
 
-    @takes_options(LayerOptions)
-    def envelope(self, options: LayerOptions) -> "Envelope":
+    @takes_options(ContextOptions)
+    def envelope(self, options: ContextOptions) -> "Envelope":
         """The request from here in layers, with all that its turns attached."""
-        return self._grove.layers.at(self.value.tree_id, self.value.id, options)
+        return self._grove.layers.envelope(self.value.tree_id, self.value.id, options)
 
-    @takes_options(LayerOptions)
-    def prepare(self, options: LayerOptions) -> "Prepared":
-        """The same made ready for sending: cache controls, the expected cached part, warnings."""
-        return self._grove.layers.prepare(self.value.tree_id, self.value.id, options)
+    @takes_options(ContextOptions)
+    def prepare(self, options: ContextOptions) -> "AssembledContext":
+        """The context of a dialogue, to be sent by `generate(prepared=…)`, or by yourself and kept: `grove.layers.keep`."""
+        context = self._grove.layers.at(self.value.tree_id, self.value.id, options)
+        _ = context.laid_out
+        return context
 
     def sent(self, ordinal: int | None = None) -> "Envelope":
         """What was sent from here, byte for byte: the last request, or one by its number."""
