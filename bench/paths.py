@@ -18,9 +18,10 @@ from bench.timing import counted, medians
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import contents_of
 from weft.store.base import Store
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import NodeRow
 from weft.store.transaction import Transaction
-from weft.store.tree_queries import ancestor_at_depth, node_rows, walk_up
+from weft.store.tree_queries import node_rows
 
 __all__ = ["run"]
 

@@ -32,6 +32,7 @@ from weft.cli.app import app
 from weft.cli.session import Settings
 from weft.errors import CODES, WeftError
 from weft.grove.grove import open_grove
+from weft.grove.handle import Handle
 from weft.ids import Clock
 from weft.runtime.generation.stream import EventStream
 
@@ -310,9 +311,9 @@ def _class_section(cls: type) -> str:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    # What a class has models do, and how it is listened to, is written beside it, and is its own all the same.
-    beside = [base for base in cls.__bases__ if base is EventStream or base.__name__.endswith("Speaking")]
-    for part in (cls, *beside):
+    handles = [base for base in cls.__bases__ if base is Handle]
+    streams = [base for base in cls.__bases__ if base is EventStream]
+    for part in (*handles, cls, *streams):
         for name, member in vars(part).items():
             if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
                 yield name, member

@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from weft.runtime.operations.attempts import (
-    Answer,
-    add_response,
-    new_attempt,
-    note_attempt,
-    put_request,
-    update_attempt,
-)
+from weft.runtime.operations.attempts import new_attempt, note_attempt, put_request, update_attempt
 from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.raw_responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
-from weft.store.bodies import save_manifest
 from weft.store.lookup import find_agent
+from weft.store.request_records import save_manifest
 from weft.store.rows import OUTCOMES
 from weft.tree.agent import Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse

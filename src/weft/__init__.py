@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from weft.grove.search import SearchHit
     from weft.grove.tree import TreeHandle
     from weft.grove.vault import VaultHandle
-    from weft.runtime.contexts.options import ContextOptions, LayerOptions
+    from weft.runtime.contexts.options import ContextOptions
     from weft.runtime.generation.options import GenerationOptions, RunOptions
     from weft.runtime.generation.service import Generated, Stream
     from weft.runtime.search.results import Hits
@@ -49,7 +49,6 @@ __all__ = [
     "Grove",
     "Hits",
     "Item",
-    "LayerOptions",
     "Manifest",
     "Mode",
     "Node",

@@ -5,13 +5,16 @@ Options are dataclasses. Each field has a type, a default, a sentence and perhap
 """
 
 import builtins
+import contextlib
 import functools
 import inspect
+import json
 import math
+import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from decimal import Decimal
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
@@ -19,6 +22,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
 from weft.errors import InvalidInputError
 from weft.lazy_names import load_name
 from weft.tree.content import check_text
+from weft.tree.json import camel
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +34,7 @@ _LARGEST = 2**63
 LARGEST = 2**53
 """Larger whole numbers change where JSON is read."""
 _SHOWN = 40
+_INTEGER = re.compile(r"-?[0-9]{1,400}")
 
 
 class OptionSpec(NamedTuple):
@@ -85,6 +90,9 @@ class Options:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
 @functools.cache
 def option_checks(cls: type[Options]) -> "dict[str, tuple[LazyCheck, OptionSpec]]":
     """By name how each option is checked, and its description."""
@@ -127,6 +135,47 @@ def _range(least: float | None, most: float | None, value: float) -> str:
     if most is None or (most == LARGEST and least is not None and value < least):
         return f"at least {least:,}"
     return f"between {least or 0:,} and {most:,}"
+
+
+def wire_name(name: str, spec: OptionSpec) -> str:
+    """An option's name in queries and files."""
+    return spec.wire or camel(name)
+
+
+def options_from_texts(options: type[AnyOptions], given: Iterable[tuple[str, str]]) -> AnyOptions:
+    """Options as an address or a command line has them, by their names on the wire; an error names the option."""
+    texts: dict[str, list[str]] = {}
+    for wire, text in given:
+        texts.setdefault(wire, []).append(text)
+    required = {each.name for each in fields(options) if each.default is MISSING}
+    read: dict[str, Any] = {}
+    for name, (check, spec) in option_checks(options).items():
+        wire = wire_name(name, spec)
+        if found := texts.get(wire):
+            read[name] = next(filter(check, _readings(found)), found[0])
+            if len(found) > 1 and read[name] is found[0]:
+                raise InvalidInputError(f"{wire} is given {len(found)} times", hint="give it once", path=wire)
+            check_option(wire, read[name], check, spec)
+        elif name in required:
+            raise InvalidInputError(f"{wire} is missing", hint=spec.help, path=wire)
+    return options(**read)
+
+
+def _readings(texts: Sequence[str]) -> Iterator[object]:
+    """What the texts of one option can mean, the narrowest type first; the option's type decides."""
+    if len(texts) == 1:
+        text = texts[0]
+        if text in {"true", "false"}:
+            yield text == "true"
+        if _INTEGER.fullmatch(text):
+            yield int(text)
+        with contextlib.suppress(ValueError):
+            yield float(text)
+        yield text
+        if text.startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                yield json.loads(text)
+    yield tuple(texts)
 
 
 def takes_options(

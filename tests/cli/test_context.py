@@ -59,16 +59,19 @@ def test_a_pipe_gets_lines_with_tabs_and_json_gets_all_of_it(talk: Desk) -> None
     assert talk.json("context")["truncated"] is False
 
 
+@covers("preview.same-options", "preview.no-body-has-a-reason")
 def test_the_raw_request_is_what_a_model_would_get(talk: Desk) -> None:
-    raw = json.loads(talk.ok("context", "--raw", "--limit", "200", "--agent", "Muse"))
-    assert raw["system"] == "Be brief."
-    # A model on this machine goes on with its own last words; of others nobody knows that.
-    assert raw["messages"][-1]["role"] == "assistant"
-    plain = json.loads(talk.ok("context", "--raw", "--limit", "200"))
-    assert plain["messages"][-1] == {"role": "user", "content": "Continue."}
+    raw = json.loads(talk.ok("context", "--raw", "--limit", "200", "-o", "temperature=0.25", "-o", "seed=7"))
+    # The body itself: the embedded model goes on with its own last words.
+    assert (raw["messages"][-1]["role"], raw["temperature"], raw["seed"]) == ("assistant", 0.25, 7)
+    assert talk.json("context")["requests"][0]["body"]["messages"]
+    assert "unknown option 'colour'" in talk("context", "-o", "colour=red").err
     talk.ok("new", "Story", "--mode", "buffer", "--text", "Once upon")
-    assert talk("context", "Story", "--raw").out == "Once upon"
-    assert talk("context", "Story", "--raw", "--text", " a time").out == "Once upon a time"
+    assert json.loads(talk("context", "Story", "--raw").out)["prompt"] == "Once upon"
+    assert json.loads(talk("context", "Story", "--raw", "--text", " a").out)["prompt"] == "Once upon a"
+    # There is no such model here: what it would be asked is shown, and why there is no request.
+    missing = talk("context", "Story", "--raw", "--agent", "Muse")
+    assert (missing.out, "no request: there is no local model" in missing.err) == ("Once upon", True)
 
 
 @covers("manifest.diffable")
@@ -134,7 +137,7 @@ def test_preferences_are_set_for_the_grove_or_for_a_tree(talk: Desk) -> None:
     assert talk.json("prefer", "--tree", "Marie")["minimumRecentNodes"] == 2
     talk.ok("prefer", 'truncationMarker=""', "--tree", "Marie")
     assert talk.json("prefer", "--tree", "Marie")["truncationMarker"] == ""
-    assert talk.json("context", "--step", "auto")["manifest"]["settings"]["truncationStep"] == 0
+    assert talk.json("context", "--step", "auto")["manifest"]["settings"]["truncationStep"] == 0.25
     talk.ok("undo", "--in-grove")
     assert talk.json("prefer")["truncationStrategy"] == "truncateMiddle"
     assert "there is no preference" in talk("prefer", "colour=red").err

@@ -17,7 +17,7 @@ from tests.covers import covers
 from weft.context.assemble import plan_context
 from weft.context.layers.items import note
 from weft.context.layers.library import Attached
-from weft.context.manifest import EntryKind, Outcome
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.render import assemble, render_context
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import PathOutline, Reason, reason_to_leave_out, tokens_of_content

@@ -8,7 +8,7 @@ from tests.covers import covers
 
 from weft.context.layers.items import active_note, note
 from weft.context.layers.library import Attached
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.context.render import assemble
 from weft.context.request import Pending, Profile
 from weft.context.rows import Reason

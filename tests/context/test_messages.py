@@ -18,7 +18,7 @@ from tests.context.conversations import (
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.context.message_dict import carries_result
 from weft.errors import ContextLimitError, InvalidInputError
 

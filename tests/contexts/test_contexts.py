@@ -2,11 +2,14 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 from tests.attempts import RecordAttempt
 from tests.covers import covers
 
+from weft.context.layers.plan import plan_layers
+from weft.context.layers.render import context_of, render_layers
 from weft.context.render import assemble
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.result import AssembledContext
@@ -24,6 +27,8 @@ from weft.context.system import Instruction, SystemParts
 from weft.context.tokens import estimator_of
 from weft.context.tool_pairs import tools_of
 from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.nodes import AppendHistory
 from weft.tree.attempt import AttemptOutcome, RawResponse, Usage
 from weft.tree.content import (
@@ -243,7 +248,7 @@ def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
             profile=Profile(prefill=prefill),
             pending=Pending(text="And now?" if prefill else ""),
         )
-        expected = outcome(lambda request=request: assemble(request, contents))
+        expected = outcome(lambda request=request: assemble_dialogue(request, contents))
         found = outcome(
             lambda budget=budget, preferences=preferences, prefill=prefill: leaf.context(
                 limit=budget,
@@ -254,6 +259,11 @@ def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
             )
         )
         assert _without_gaps(seen(found)) == _without_gaps(seen(expected)), (seed, budget, preferences)
+
+
+def assemble_dialogue(request, contents):
+    plan = plan_layers(request)
+    return context_of(plan, render_layers(plan, contents))
 
 
 def _without_gaps(told):
@@ -361,7 +371,7 @@ def test_a_preference_that_cannot_be_is_refused_and_nothing_changes(loom, chat, 
 def test_without_a_limit_or_a_window_everything_is_kept(chat):
     found = chat.context()
     assert not found.truncated
-    assert len(found.manifest) == 122
+    assert len([entry for entry in found.manifest if entry.kind == "node"]) == 121
     assert "of" not in repr(found)
 
 
@@ -461,20 +471,21 @@ def test_an_edit_that_brings_instructions_into_a_document_is_heeded(loom):
 def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, chat):
     contents = loom.caller.executor.contents
     contents.clear()
+    with loom.contexts.pinned() as contexts_now, contexts_now.opened(chat.value.tree_id) as opened:
+        plans = [
+            plan_layers(contexts_now.gather(opened, chat.id, ContextOptions(limit=800, **each), None).request)
+            for each in ({}, {"strategy": "rollingWindow"})
+        ]
+    assert not contents._contents._values
+    assert plans[0].sent != plans[1].sent
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
-    assert not contents._kept
     assert {(change.before, change.after) for change in changes} >= {
         ("kept", "cut"),
         ("cut", "kept"),
     }
     rendered = chat.context(limit=800).diff(chat.context(limit=800, strategy="rollingWindow"))
-    assert _turns(changes) == _turns(rendered)
-
-
-def _turns(changes):
-    """Levels that come or go; which are merged with a neighbour is only known when texts are."""
-    return [change for change in changes if change.kind == "node" and "cut" in {change.before, change.after}]
+    assert list(changes) == list(rendered)
 
 
 @covers("cost.texts-of-kept-nodes-only")
@@ -483,7 +494,7 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
     contents.clear()
     found = chat.context(limit=800)
     kept = sum(count for outcome, (count, _) in found.manifest.totals().items() if outcome == "kept")
-    assert len(contents._kept) <= kept
+    assert len(contents._contents._values) <= kept
     again = chat.context(limit=800)
     assert again == found
 
@@ -491,22 +502,18 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
 def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
     tree = fresh_loom.plant("Gone", "a secret")
     tree.context()
-    assert fresh_loom.caller.executor.contents._kept
+    assert fresh_loom.caller.executor.contents._contents._values
     tree.delete(confirm=tree.id)
-    assert not fresh_loom.caller.executor.contents._kept
+    assert not fresh_loom.caller.executor.contents._contents._values
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
-    from weft.runtime.contexts.layers import Contexts
-    from weft.runtime.contexts.options import ContextOptions
-    from weft.runtime.operations.node_values import ContentCache
-
     small = ContentCache(room=3_000)
-    narrow = Contexts(loom.contexts.store, loom.contexts.actor, small)
+    narrow = replace(loom.contexts, cache=small)
     wide = chat.context()
     assert narrow.at(chat.value.tree_id, chat.id, ContextOptions()) == wide
-    assert small._used <= 3_000
-    assert 0 < len(small._kept) < 60
+    assert small._contents._used <= 3_000
+    assert 0 < len(small._contents._values) < 60
 
 
 def test_an_estimator_that_needs_texts_gets_them(loom, chat):

@@ -11,20 +11,20 @@ from weft.errors import InvalidInputError
 from weft.grove.agent import AgentHandle, AgentRunOptions, ResumeOptions
 from weft.grove.node import NodeHandle
 from weft.grove.tree import CollaborateOptions, TreeHandle
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
 
 METHODS = [
     (NodeHandle.context, ContextOptions),
     (NodeHandle.manifest, ContextOptions),
-    (NodeHandle.envelope, LayerOptions),
-    (NodeHandle.prepare, LayerOptions),
+    (NodeHandle.envelope, ContextOptions),
+    (NodeHandle.prepare, ContextOptions),
     (NodeHandle.generate, GenerationOptions),
     (NodeHandle.stream, GenerationOptions),
     (NodeHandle.preflight, GenerationOptions),
     (TreeHandle.context, ContextOptions),
-    (TreeHandle.envelope, LayerOptions),
-    (TreeHandle.stats, LayerOptions),
+    (TreeHandle.envelope, ContextOptions),
+    (TreeHandle.stats, ContextOptions),
     (TreeHandle.generate, GenerationOptions),
     (TreeHandle.stream, GenerationOptions),
     (TreeHandle.collaborate, CollaborateOptions),

@@ -16,7 +16,7 @@ from tests.provenance.small import fill
 import weft
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.provenance.bundle import verify_bundle
-from weft.provenance.report import Report, Verdict
+from weft.provenance.findings import Report, Verdict
 
 
 def made(grove: weft.Grove, tsa: Authority, path: Path) -> Path:

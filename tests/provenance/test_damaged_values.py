@@ -21,7 +21,7 @@ from tests.provenance.test_every_byte import name_of
 
 import weft
 from weft.errors import CODES, NotFoundError, StorageError
-from weft.provenance.report import Report, Verdict
+from weft.provenance.findings import Report, Verdict
 from weft.store import schema
 
 PROVE = bool(os.environ.get("WEFT_PROVE"))

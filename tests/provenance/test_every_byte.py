@@ -15,8 +15,8 @@ from tests.provenance.small import fill
 
 import weft
 from weft.errors import StorageError
+from weft.provenance.findings import Findings, Report
 from weft.provenance.replay import Chain, read_chain
-from weft.provenance.report import Findings, Report
 from weft.provenance.timestamps import read_certified_heads
 from weft.provenance.verify import _agents, _Check, _check_end
 from weft.store import schema

@@ -13,10 +13,11 @@ from tests.provenance.small import BODY, MOMENT, answer
 
 import weft
 from weft.errors import NotFoundError, StorageError
+from weft.provenance.findings import Verdict
 from weft.provenance.node_columns import ancestry
-from weft.provenance.report import Verdict
 from weft.store import schema
-from weft.store.bodies import load_body, manifest_of, request_segments
+from weft.store.packed_bodies import load_body
+from weft.store.request_records import manifest_of, request_segments
 from weft.tree.attempt import AttemptOutcome, RawResponse
 
 SEGMENTS = [b'{"system":"Calm","messages":[', b'{"role":"user"}', b"]}"]

@@ -13,7 +13,7 @@ from tests.provenance.test_verify import damage, tell
 
 import weft
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, UnavailableError
-from weft.provenance.report import Verdict
+from weft.provenance.findings import Verdict
 from weft.provenance.timestamps import StampStatus, certified_time, check_authority, request_token
 from weft.runtime.evidence.timestamps import next_try_after
 from weft.store import schema

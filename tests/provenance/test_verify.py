@@ -14,10 +14,10 @@ from tests.growing import grow
 from tests.provenance.small import answer, fill, plant_dialogue, remember
 
 import weft
-from weft.provenance.report import Problem, Report, Verdict
+from weft.provenance.findings import Problem, Report, Verdict
 from weft.store import schema
-from weft.store.bodies import pack
 from weft.store.memory import MemoryKind
+from weft.store.packed_bodies import pack
 from weft.tree.item import Item
 
 

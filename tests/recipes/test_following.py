@@ -10,7 +10,7 @@ from tests.covers import covers
 
 from weft.context.collapsed_groups import DocumentReader
 from weft.context.filters import Registry
-from weft.context.manifest import EntryKind, Outcome
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.recipe import decode_recipe
 from weft.context.recipe_run import follow_recipe, follow_recipe_async
 from weft.context.record_streams import (

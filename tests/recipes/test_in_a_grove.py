@@ -328,7 +328,7 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
         from weft.context.collapsed_groups import GroupScope
 
         scope = GroupScope(session_id="s", user_id=user)
-        owner = StoredGroups(session).shelved(scope, GroupParts.GROUP_TO_RESPONSE, ["THE_FOG"])
+        owner = StoredGroups(session).documents(scope, GroupParts.GROUP_TO_RESPONSE, ["THE_FOG"])
         assert owner["THE_FOG"]["responseId"] == "r2"
     assert loom.groups.remove("s", "r1", user=user) == {"ok": True, "removed_groups": 1}
     assert loom.groups.remove("s", "r2", user=user) == {"ok": True, "removed_groups": 2}

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from weft.errors import LimitExceededError
-from weft.store.bodies import PackingError, pack, unpack
+from weft.store.packed_bodies import PackingError, pack, unpack
 
 BODIES = [b"", b"x", b"words " * 100, os.urandom(3_000)]
 

@@ -12,10 +12,18 @@ import weft
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
-from weft.store.path_queries import _HEAD_TO, _TAIL_TO, head_to, instructing, tail_to
+from weft.store.path_queries import (
+    _HEAD_TO,
+    _TAIL_TO,
+    ancestor_at_depth,
+    head_to,
+    instructing,
+    tail_to,
+    walk_up,
+)
 from weft.store.sqlite import SqliteStore
 from weft.store.sqlite_dialect import driver_of
-from weft.store.tree_queries import ancestor_at_depth, children, node_row, origins_of, versions_at, walk_up
+from weft.store.tree_queries import children, node_row, origins_of, versions_at
 
 DEPTH = 100_000
 
@@ -178,7 +186,7 @@ def _read_ends(session, key, position):
     end = node_row(session, key, position)
     rows = tail_to(session, key, position, floor=end.ruler - 200, least=5, limit=1_000)
     assert 5 <= len(rows) < 200
-    rows = head_to(session, key, position, amount=200, more=1)
+    rows = head_to(session, key, position, 200)
     assert [row.depth for row in rows] == list(range(len(rows)))
     assert rows[-2].ruler <= 200 < rows[-1].ruler
     assert len(rows) < 200
@@ -196,7 +204,7 @@ def _postgres_buffers(deep, tree, leaf):
         found = {}
         end = node_row(session, key, position)
         near = {"floor": end.ruler - 200, "least": 5, "limit": 1_000}
-        far = {"amount": 200, "more": 1, "limit": 1_000}
+        far = {"amount": 200, "limit": 1_000}
         for name, statement, values in (
             ("near end", _TAIL_TO, {"in_tree": key, "at_position": position, **near}),
             ("far end", _HEAD_TO, {"in_tree": key, "at_position": position, **far}),

@@ -20,9 +20,9 @@ from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.summaries.summariser import NODE, TREE
 from weft.runtime.summaries.summary_models import summary_models
 from weft.store import schema
-from weft.store.bodies import manifest_of, request_segments
 from weft.store.jobs import drop_waiting
 from weft.store.lookup import find_tree
+from weft.store.request_records import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
 from weft.testing import Reply, Scripted
 from weft.tree.snippet import extract, is_extract

@@ -21,7 +21,7 @@ from weft.runtime.transfer.record_specs import (
     TREE_RECORDS,
 )
 from weft.store import schema
-from weft.store.bodies import pack
+from weft.store.packed_bodies import pack
 from weft.store.transaction import Transaction
 
 FILES = Path(__file__).parents[1] / "data" / "transfer"

@@ -5,8 +5,8 @@ from sqlalchemy import func, select
 from tests.contexts.shelves import KeepLegacyText, library
 from tests.covers import covers
 
-from weft.context.layers.chats import read_chat
 from weft.errors import InvalidInputError, NotFoundError
+from weft.interop.chat_file import read_chat
 from weft.runtime.transfer.markdown_chats import load_chat
 from weft.store import schema
 from weft.tree.content import ToolResult

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from weft.argument_checks import options_from_texts, refuse_unknown
 from weft.cli.arguments import SettingValues, argument, flag, option
 from weft.cli.context_display import (
     draw_manifest,
@@ -15,15 +16,11 @@ from weft.cli.context_display import (
 from weft.cli.knowledge import ToolCalls, tool_outputs
 from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import HERE, CliSession
-from weft.cli.text_input import read_setting
+from weft.cli.text_input import name_and_text, read_setting
 from weft.errors import InvalidInputError, StorageError
+from weft.runtime.contexts.options import ContextOptions
 from weft.tree.json import camel
 from weft.tree.json_names import to_wire
-
-if TYPE_CHECKING:
-    from weft.context.result import AssembledContext
-    from weft.tree.json import JsonValue
-from weft.runtime.contexts.options import LayerOptions
 
 if TYPE_CHECKING:
     from weft.context.result import AssembledContext
@@ -37,16 +34,23 @@ def context(
         argument("NODE", "The place: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
     ] = None,
     *,
-    limit: Annotated[int | None, option("--limit TOKENS", LayerOptions)] = None,
-    window: Annotated[int | None, option("--window TOKENS", LayerOptions)] = None,
-    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", LayerOptions)] = None,
-    strategy: Annotated[str | None, option("--strategy NAME", LayerOptions)] = None,
+    limit: Annotated[int | None, option("--limit TOKENS", ContextOptions)] = None,
+    window: Annotated[int | None, option("--window TOKENS", ContextOptions)] = None,
+    max_tokens: Annotated[int | None, option("--max-tokens TOKENS", ContextOptions)] = None,
+    strategy: Annotated[str | None, option("--strategy NAME", ContextOptions)] = None,
     step: Annotated[
         str | None, option("--step SHARE", "How far the cut moves at once; 0 cuts exactly; or auto.")
     ] = None,
     agent: Annotated[str | None, option("--agent AGENT", "The agent that would answer.")] = None,
-    text: Annotated[str | None, option("--text TEXT", LayerOptions)] = None,
+    text: Annotated[str | None, option("--text TEXT", ContextOptions)] = None,
     settings: SettingValues = None,
+    further: Annotated[
+        list[str] | None,
+        option(
+            "--option -o NAME=VALUE",
+            "Any other option of the request: asOf, temperature, n, addendum, … Repeatable.",
+        ),
+    ] = None,
     annotations: Annotated[bool, flag("--annotations -a", "Include the path's annotations.")] = False,
     raw: Annotated[bool, flag("--raw", "Print the request itself.")] = False,
     entries: Annotated[bool, flag("--entries", "List every candidate.")] = False,
@@ -79,22 +83,28 @@ def context(
         preferences["truncationStrategy"] = strategy
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
-    options = LayerOptions(
-        limit=limit,
-        window=window,
-        max_tokens=max_tokens,
-        agent=agent,
-        text=text,
-        annotations=annotations,
-        preferences=preferences,
-        tool_outputs=tool_outputs(session, tool, tree, node),
+    pairs = [name_and_text(each) for each in further or ()]
+    refuse_unknown(dict(pairs), [camel(name) for name in ContextOptions.specs()], "option")
+    given: dict[str, Any] = {
+        "limit": limit,
+        "window": window,
+        "max_tokens": max_tokens,
+        "agent": agent,
+        "text": text,
+        "annotations": annotations or None,
+        "preferences": preferences or None,
+        "tool_outputs": tool_outputs(session, tool, tree, node) or None,
+    }
+    options = replace(
+        options_from_texts(ContextOptions, pairs),
+        **{name: value for name, value in given.items() if value is not None},
     )
     if other is not None:
         _show_difference(session, here, options, other, layers=layers)
         return
     if layers or payload or sent:
         end = node or tree.cursor
-        prepared = None if sent else session.grove.layers.prepare(tree.id, end.id, options)
+        prepared = None if sent else session.grove.layers.at(tree.id, end.id, options)
         show_layers(session, place, prepared or end.sent(), raw=raw, entries=entries, payload=payload)
         return
     assembled = session.grove.contexts.at(*here, options)
@@ -148,7 +158,7 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 
 
 def _show_difference(
-    session: CliSession, here: tuple[str, str | None], options: LayerOptions, other: str, *, layers: bool
+    session: CliSession, here: tuple[str, str | None], options: ContextOptions, other: str, *, layers: bool
 ) -> None:
     """Compare with another node, or with another strategy or setting here."""
     from weft.context.fit import Strategy  # noqa: PLC0415 - loads with the engine
@@ -162,11 +172,17 @@ def _show_difference(
     else:
         node = session.node(other)
         there = (node.tree_id, node.id)
-    read = session.grove.layers.at if layers else session.grove.contexts.at
+    read = session.grove.layers.envelope if layers else session.grove.contexts.at
     show_changes(session, read(*here, options), read(*there, changed))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
+    """The bodies of the requests; where there is none, what it would be made of."""
+    requests = assembled.requests
+    if not assembled.request.why:
+        session.out.json(requests[0] if len(requests) == 1 else [each.to_wire() for each in requests])
+        return
+    session.out.message(f"no request: {assembled.request.why}")
     if assembled.document is None:
         session.out.json({"system": assembled.system, "messages": assembled.to_wire()["messages"]})
     elif assembled.system:
@@ -246,7 +262,7 @@ def stats(
     cost of the same turns with other settings, in tokens at the full price (a cache read costs 0.1, a
     cache write 1.25).
     """
-    from weft.runtime.contexts.options import LayerOptions  # noqa: PLC0415 - loads with the engine
+    from weft.runtime.contexts.options import ContextOptions  # noqa: PLC0415 - loads with the engine
     from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - loads with the engine
 
     tree, node = session.place(reference)
@@ -254,7 +270,7 @@ def stats(
         statistics = tree_stats(
             session.grove.layers,
             tree.id,
-            LayerOptions(agent=agent, limit=limit, window=window),
+            ContextOptions(agent=agent, limit=limit, window=window),
             node=None if node is None else node.id,
             turns=turns,
             progress=progress,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from weft.context.manifest import Manifest
     from weft.context.manifest_view import Changes
     from weft.context.result import AssembledContext
-    from weft.runtime.contexts.prepared_request import Prepared
     from weft.runtime.contexts.statistics import Requests, TreeStats
 
 LAYERS = {
@@ -59,7 +58,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
 
     out = session.out
     out.line([Piece(place, "bold"), Piece(_size(manifest.tokens, manifest.facts.budget))])
-    segments = segments_of(manifest)
+    segments = segments_of(manifest.pieces, manifest.facts.budget)
     if out.terminal:
         out.line(bar([(each.name, each.tokens) for each in segments], _SEGMENTS, out.width - 2))
     sums = Counter[str]()
@@ -67,7 +66,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
         sums[each.name] += each.tokens
     out.line([Piece(" · ".join(f"{name} {tokens:,}" for name, tokens in sums.items()), "dim")])
     out.table(
-        list(lines_of(manifest)),
+        lines_of(manifest.pieces),
         Column("outcome", lambda line: line.outcome.value),
         Column("", lambda line: f"{line.count:,}", number=True),
         Column("what", lambda line: line.what),
@@ -102,7 +101,7 @@ def show_changes(
     session: CliSession, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope"
 ) -> None:
     """The difference of two contexts."""
-    from weft.context.manifest_view import told_changes  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_view import change_rows  # noqa: PLC0415 - loads with the engine
 
     changes: Changes = one.manifest.diff(two.manifest)
     if session.out.as_json:
@@ -110,7 +109,7 @@ def show_changes(
         return
     if changes:
         session.out.table(
-            list(told_changes(changes)),
+            change_rows(changes),
             Column("what", lambda line: line[0], shrinks=True),
             Column("how many", lambda line: line[1]),
             Column("becomes", lambda line: line[2]),
@@ -121,7 +120,13 @@ def show_changes(
 
 
 def show_layers(
-    session: CliSession, place: str, shown: "Prepared | Envelope", *, raw: bool, entries: bool, payload: bool
+    session: CliSession,
+    place: str,
+    shown: "AssembledContext | Envelope",
+    *,
+    raw: bool,
+    entries: bool,
+    payload: bool,
 ) -> None:
     """A request that would be sent, or the envelope of one that was; its warnings are messages."""
     from weft.context.layers.cache import record_payload  # noqa: PLC0415 - loads with the engine
@@ -130,10 +135,17 @@ def show_layers(
     if sum((raw, entries, payload)) > 1:
         raise InvalidInputError("--raw, --entries and --payload exclude each other")
     if session.out.as_json:
-        session.out.json(shown.to_wire())
+        session.out.json(
+            shown.to_wire()
+            if isinstance(shown, Envelope)
+            else {
+                **shown.payload.to_wire(),
+                "instabilities": [each.to_wire() for each in shown.instabilities],
+            }
+        )
         return
     was_sent = isinstance(shown, Envelope)
-    envelope = shown if was_sent else shown.envelope
+    envelope = shown if was_sent else shown.laid_out
     for warning in envelope.warnings:
         session.out.message(f"warning: {warning}")
     if raw:
@@ -142,14 +154,14 @@ def show_layers(
         session.out.exact((record_payload(shown) if was_sent else shown.payload).text)
     else:
         size = _size(envelope.tokens, envelope.budget)
-        if not was_sent and shown.provider:
+        if not was_sent and shown.prediction is not None:
             size += f", about {shown.prediction.cached:,} cached"
         session.out.line([Piece(place, "bold"), Piece(size)])
         _draw_layers(session, envelope, entries=entries)
 
 
 def _size(tokens: int, budget: int) -> str:
-    from weft.context.manifest import NO_LIMIT  # noqa: PLC0415 - loads with the engine
+    from weft.context.manifest_entries import NO_LIMIT  # noqa: PLC0415 - loads with the engine
 
     limit = f" of {budget:,}" if budget < NO_LIMIT else ""
     return f"  {tokens:,}{limit} tokens"

@@ -16,7 +16,7 @@ from weft.errors import CODES, InvalidInputError, NotFoundError
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.runtime.evidence.provenance_view import Provenance, Stamp
 
 _SHOWN = 20

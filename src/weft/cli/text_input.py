@@ -139,12 +139,18 @@ def confirm(question: str, *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def read_setting(text: str) -> "tuple[str, JsonValue]":
-    """NAME=VALUE; a value that is JSON is read as JSON."""
+def name_and_text(text: str) -> tuple[str, str]:
+    """NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InvalidInputError(f"{text!r} is not NAME=VALUE", hint="for example minimumRecentNodes=2")
+    return name.strip(), value
+
+
+def read_setting(text: str) -> "tuple[str, JsonValue]":
+    """NAME=VALUE; a value that is JSON is read as JSON."""
+    name, value = name_and_text(text)
     try:
-        return name.strip(), cast("JsonValue", json.loads(value))
+        return name, cast("JsonValue", json.loads(value))
     except ValueError:
-        return name.strip(), value
+        return name, value

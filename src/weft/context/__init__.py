@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from weft.context.fit import Strategy
     from weft.context.layers.blocks import ToolOutput
     from weft.context.layers.envelope import Envelope
-    from weft.context.manifest import EntryKind, Manifest, ManifestEntry, Outcome
+    from weft.context.manifest import Manifest
+    from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
     from weft.context.result import AssembledContext
     from weft.context.settings import Preferences
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of

@@ -5,7 +5,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.fit import Fit, Rules
-from weft.context.manifest import EntryKind, Facts, Gap, Manifest, Outcome, Piece, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
 from weft.context.masking import MaskRule
 from weft.context.message_index import Ledger, Numbers
 from weft.tree.json import JsonValue

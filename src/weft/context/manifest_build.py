@@ -9,7 +9,7 @@ from weft.context.layers.blocks import ItemForm, render_item
 from weft.context.layers.envelope import Layer
 from weft.context.layers.items import LayerId
 from weft.context.layers.library import Costs, Given, Held, Preface
-from weft.context.manifest import ABSENT, EntryKind, Gap, Outcome, Piece, Run
+from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import INPUT, Layout, Placed, Plan
 from weft.context.rows import Candidate, ExtraSource, Reason
 from weft.context.settings import Placement

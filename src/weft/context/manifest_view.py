@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from weft.context.manifest import (
+from weft.context.manifest_entries import (
     ABSENT,
     NO_LIMIT,
     EntryKind,
     Gap,
-    Manifest,
     ManifestChange,
     Outcome,
     Piece,
@@ -67,10 +66,10 @@ class Line:
     reason: str
 
 
-def segments_of(manifest: Manifest) -> list[WindowSegment]:
+def segments_of(pieces: Sequence[Piece], budget: int) -> list[WindowSegment]:
     """What fills the window; what is free comes last, unless there is no limit."""
     found: list[WindowSegment] = []
-    for piece in manifest.pieces:
+    for piece in pieces:
         name = _ADDED if piece.outcome is Outcome.ADDED else _NAMES[piece.kind]
         if not piece.cost:
             continue
@@ -78,15 +77,18 @@ def segments_of(manifest: Manifest) -> list[WindowSegment]:
             found[-1] = WindowSegment(name, found[-1].tokens + piece.cost)
         else:
             found.append(WindowSegment(name, piece.cost))
-    free = manifest.facts.budget - manifest.tokens
-    if free > 0 and manifest.facts.budget < NO_LIMIT:
+    free = budget - _tokens(pieces)
+    if free > 0 and budget < NO_LIMIT:
         found.append(WindowSegment(FREE, free))
     return found
 
 
-def lines_of(manifest: Manifest) -> list[Line]:
+def _tokens(pieces: Iterable[Piece]) -> int:
+    return sum(piece.cost for piece in pieces)
+
+
+def lines_of(pieces: Sequence[Piece]) -> list[Line]:
     """What is in the request first, as it stands there; then what is not."""
-    pieces = sorted(manifest.pieces, key=lambda piece: piece.outcome in ABSENT)
     return [
         Line(
             piece.outcome,
@@ -97,7 +99,7 @@ def lines_of(manifest: Manifest) -> list[Line]:
             _names(piece),
             piece.reason,
         )
-        for piece in pieces
+        for piece in sorted(pieces, key=lambda piece: piece.outcome in ABSENT)
         # A layer is told where it has words of its own: a heading, the lines around references.
         if piece.kind is not EntryKind.LAYER or piece.cost
     ]
@@ -124,9 +126,9 @@ def _span(kind: EntryKind, first: str, last: str | None) -> str:
     return _name(kind, first) if alone else f"{_name(kind, first)} … {_name(kind, last or first)}"
 
 
-def manifest_html(manifest: Manifest) -> str:
+def manifest_html(pieces: Sequence[Piece], budget: int) -> str:
     """The same for notebooks: plain elements with inline styles, nothing is loaded, nothing runs."""
-    segments = segments_of(manifest)
+    segments = segments_of(pieces, budget)
     whole = max(1, sum(segment.tokens for segment in segments))
     bar = "".join(
         f'<span title="{html.escape(segment.name)} {segment.tokens:,}" style="display:inline-block;height:14px;'
@@ -134,18 +136,17 @@ def manifest_html(manifest: Manifest) -> str:
         "</span>"
         for segment in segments
     )
-    budget = manifest.facts.budget
-    told = f"{manifest.tokens:,} tokens" + (f" of {budget:,}" if budget < NO_LIMIT else "")
+    total = f"{_tokens(pieces):,} tokens" + (f" of {budget:,}" if budget < NO_LIMIT else "")
     cell = 'style="text-align:left;padding:1px 12px 1px 0;vertical-align:top"'
     rows = "".join(
         f"<tr><td {cell}>{line.outcome.value}</td><td {cell}>{line.count:,} {line.what}</td>"
         f"<td {cell}>{line.tokens:,}{'' if line.tokens == line.size else f' of {line.size:,}'}</td>"
         f"<td {cell}><code>{html.escape(line.names)}</code></td><td {cell}>{html.escape(line.reason)}</td></tr>"
-        for line in lines_of(manifest)
+        for line in lines_of(pieces)
     )
     return (
         '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.5">'
-        f"<strong>{told}</strong>"
+        f"<strong>{total}</strong>"
         '<div style="border:1px solid rgba(128,128,128,.5);white-space:nowrap;font-size:0;margin:4px 0;'
         f'overflow:hidden">{bar}</div><table style="border-collapse:collapse">{rows}</table></div>'
     )
@@ -154,24 +155,24 @@ def manifest_html(manifest: Manifest) -> str:
 def changes_html(changes: Iterable[ManifestChange]) -> str:
     rows = "".join(
         f"<tr><td><code>{html.escape(names)}</code></td><td>{what}</td><td>{turn}</td></tr>"
-        for names, what, turn in told_changes(changes)
+        for names, what, turn in change_rows(changes)
     )
     if not rows:
         return "<div><em>no difference</em></div>"
     return f'<table style="border-collapse:collapse">{rows}</table>'
 
 
-def _said(outcome: Outcome | None) -> str:
+def _outcome(outcome: Outcome | None) -> str:
     return "not there" if outcome is None else outcome.value
 
 
-def told_changes(changes: Iterable[ManifestChange]) -> list[tuple[str, str, str]]:
+def change_rows(changes: Iterable[ManifestChange]) -> list[tuple[str, str, str]]:
     """Which, how many, from what to what: a line each."""
     return [
         (
             _span(each.kind, each.id, each.last),
             f"{each.count:,} {_what(each.kind, each.count)}",
-            f"{_said(each.before)} → {_said(each.after)}",
+            f"{_outcome(each.before)} → {_outcome(each.after)}",
         )
         for each in changes
     ]
@@ -183,14 +184,10 @@ class Changes(tuple[ManifestChange, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        from weft.context.manifest_view import told_changes  # noqa: PLC0415 - only who looks needs it
-
-        lines = ["  ".join(line) for line in told_changes(self)]
+        lines = ["  ".join(line) for line in change_rows(self)]
         return "\n".join(lines) or "no difference"
 
     def _repr_html_(self) -> str:
-        from weft.context.manifest_view import changes_html  # noqa: PLC0415 - only notebooks need it
-
         return changes_html(self)
 
 

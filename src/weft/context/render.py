@@ -29,8 +29,6 @@ from weft.tree.content import (
     Content,
     Mixed,
     Text,
-    ToolCall,
-    ToolResult,
     blocks_of,
     spoken_text,
 )
@@ -39,8 +37,6 @@ from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
 _SPEAKERS = {"assistant": Role.ASSISTANT, "tool": Role.TOOL}
-_WORDS = Text("…")
-"""A placeholder for words that were not read: pairing and merging do not depend on them."""
 
 
 def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
@@ -101,31 +97,21 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         budget=request.budget,
         truncated=plan.fit.truncated,
         removed_nodes=plan.fit.removed,
-        shortened=shortened_ids(rendered.levels),
+        shortened=shortened_ids(plan, rendered.levels),
         masked=plan.masked,
         estimator=request.estimator,
         unsummarised=plan.unsummarised,
     )
 
 
-def tells_all(plan: Plan) -> bool:
-    """Whether the plan knows every size: what is shortened has to be written to be counted."""
-    if plan.fit.shortened:
-        return False
-    capped = plan.prices.capped
-    return not any(capped(extra) < extra.tokens for level in plan.kept for extra, _ in plan.allowed(level)[0])
-
-
-def planned_manifest(plan: Plan) -> Manifest:
-    """The manifest that the request would have, where no text has to be read for it."""
-    facts = Facts(budget=plan.request.budget, settings=settings_of(plan))
-    return Manifest(facts, account_for(plan, render_levels(plan, None)))
-
-
-def render_levels(plan: Plan, contents: Mapping[str, Content] | None) -> Rendered:
-    """Every kept level as it is sent, and the messages they become; without contents, with placeholders."""
-    level_of = _planned_level if contents is None else _Rendering(plan, contents).level
-    levels = [level_of(plan, number) for number in plan.kept]
+def render_levels(plan: Plan, contents: Mapping[str, Content]) -> Rendered:
+    """Every kept level as it is sent, and the messages they become."""
+    known, write = plan.known, _Rendering(plan, contents).level
+    levels = [known.get(number) or write(plan, number) for number in plan.kept]
+    if plan.is_reusable:
+        special = plan.special
+        fresh = (level for level in levels if level.number not in known)
+        plan.rows.rendered.update((level.number, level) for level in fresh if level.number not in special)
     marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
     preface = _put_before_turn(plan, levels)
     composed = _composed(plan, levels, marker) if plan.request.dialogue else None
@@ -261,39 +247,12 @@ def _headed(content: Content, heading: str) -> Content:
     return Mixed((first, *rest)) if rest else first
 
 
-def _planned_level(plan: Plan, number: int) -> KeptLevel:
-    """A level as planning knows it."""
-    extras, own = plan.allowed(number)
-    row = plan.rows.at(number)
-    said = number not in plan.reasons
-    level = KeptLevel(number, row, tokens=own, shortened=own < row.tokens and said)
-    for extra, tokens in extras:
-        frame = frame_tokens(extra, plan.request.estimator)
-        part = Part(Role.USER, (_WORDS,))
-        if plan.request.dialogue:
-            level.parts.append(part)
-        level.references.append(RenderedSource(extra, part, tokens + frame, tokens < extra.tokens))
-    if said:
-        heading = plan.request.headings.get(row.id, "")
-        level.parts.append(Part(speaker_of(row), _planned_blocks(row), row.author, number, heading))
-    return level
-
-
-def _planned_blocks(row: Candidate) -> tuple[Block, ...]:
-    """What pairing and merging look at."""
-    tools = row.tools
-    if tools is None or not (tools.calls or tools.results):
-        return (_WORDS,)
-    if tools.content is not None:
-        return tools.content.blocks
-    calls = tuple(ToolCall(id=call, name="", arguments=None) for call in tools.calls)
-    return (*calls, *(ToolResult(call_id=call, content="") for call in tools.results))
-
-
-def _composed(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:
+def _composed(plan: Plan, levels: Sequence[KeptLevel], marker: Part | None) -> Composed:
     """The messages that the parts of these levels become."""
     request = plan.request
-    parts = pair_up(_in_order(plan, levels, marker))
+    parts = _in_order(plan, levels, marker)
+    if any(level.row.kind != "text" for level in levels):
+        parts = pair_up(parts)
     names = request.authors if request.preferences.name_authors else None
     found = compose(parts, names=names, prefill=request.profile.prefill)
     if not found.messages:
@@ -305,8 +264,10 @@ def speaker_of(row: Candidate) -> Role:
     return _SPEAKERS.get(row.role, Role.USER)
 
 
-def shortened_ids(levels: Sequence[KeptLevel]) -> tuple[str, ...]:
+def shortened_ids(plan: Plan, levels: Sequence[KeptLevel]) -> tuple[str, ...]:
     """Ids of what had to be shortened, references too; levels with items last."""
+    if not (plan.fit.shortened or plan.beside or plan.prefaces):
+        return ()
     return (*_shortened(levels), *(level.row.local_id for level in levels if level.cut and level.preface))
 
 

@@ -1,14 +1,21 @@
 """What an assembly gives: the request and its manifest, also as plain messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
 
 from weft.context.js_compat import compact_json
+from weft.context.layers.cache import CacheControls, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
-from weft.context.manifest import NO_LIMIT, Manifest
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
+from weft.errors import InvalidInputError
+from weft.tree.agent import Agent
 from weft.tree.content import (
     Block,
     Content,
@@ -22,8 +29,61 @@ from weft.tree.content import (
 )
 from weft.tree.content import plain_text as text_of
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.json_names import iso
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+
+
+class RequestBody(dict[str, JsonValue]):
+    """The JSON body of one request to a provider, after its adapter. Empty, with `why`, where there is none."""
+
+    def __init__(
+        self,
+        value: JsonObject | None = None,
+        *,
+        data: bytes = b"",
+        url: str = "",
+        purpose: str = "generate",
+        why: str = "",
+    ) -> None:
+        super().__init__(value or {})
+        self.data = data
+        """The exact bytes."""
+        self.url = url
+        self.purpose = purpose
+        """`generate`, or `cache`: a cache at the provider that is created first."""
+        self.why = why
+        """Why there is no body."""
+
+    def __repr__(self) -> str:
+        return f"<no request: {self.why}>" if self.why else super().__repr__()
+
+    def to_wire(self) -> JsonObject:
+        if self.why:
+            return {"purpose": self.purpose, "why": self.why}
+        return {"purpose": self.purpose, "url": self.url, "body": dict(self)}
+
+
+class Delivery(Protocol):
+    """The way of a context to its provider."""
+
+    @property
+    def bodies(self) -> tuple[RequestBody, ...]:
+        """What the provider's adapter would send, in order; one without a body if nothing can be sent."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of all that is asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The state of the database that a context was read from: the heads of two event chains."""
+
+    tree: str
+    grove: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -46,10 +106,39 @@ class AssembledContext:
     estimator: Estimator = DEFAULT
     masked: tuple[str, ...] = ()
     """Ids of nodes whose tool results are sent as one line each."""
-    laid_out: tuple[Layer, ...] = ()
-    """The layers that it was made of, where it was made in layers."""
+    envelope: Envelope | None = None
+    """The same in layers, where it was made of a dialogue."""
+    tree_id: str = ""
+    node_id: str = ""
+    agent: Agent | None = None
+    """The agent that answers."""
+    as_of: datetime | None = field(default=None, compare=False)
+    """The moment that relative times are told from."""
+    snapshot: Snapshot | None = field(default=None, compare=False)
+    turn: tuple[str, ...] = ()
+    """Ids of the nodes whose words are the input."""
+    controls: CacheControls = field(default_factory=CacheControls)
+    """What the provider is told about caching."""
+    prediction: Prediction | None = None
+    """What the provider has cached of it."""
+    instabilities: tuple[Instability, ...] = ()
+    """Stable layers that changed without a recorded reason."""
+    prefix: bytes = b""
+    """What it is made of, piece by piece, as later requests are compared with it."""
     unsummarised: tuple[str, ...] = ()
-    """Ids of nodes that it shows by an extract: starting a generation queues their summaries."""
+    """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
+    delivery: Delivery | None = field(default=None, compare=False)
+
+    @property
+    def requests(self) -> tuple[RequestBody, ...]:
+        """What would be sent over HTTP, after the provider's adapter, in order."""
+        return () if self.delivery is None else self.delivery.bodies
+
+    @property
+    def request(self) -> RequestBody:
+        """The body that would be sent to the model; without one, its `why` says the reason."""
+        answers = [body for body in self.requests if body.purpose == "generate"]
+        return answers[0] if answers else RequestBody(why="it was made of values, for no model")
 
     @property
     def tokens(self) -> int:
@@ -63,7 +152,29 @@ class AssembledContext:
     @property
     def layers(self) -> tuple[Layer, ...]:
         """L1 to L5. Where nothing had to be laid out, what is in their places."""
-        return self.laid_out or _layers_in(self)
+        return _layers_in(self) if self.envelope is None else self.envelope.layers
+
+    @property
+    def laid_out(self) -> Envelope:
+        """The envelope; an error where there is none."""
+        if self.envelope is None:
+            raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
+        return self.envelope
+
+    @property
+    def provider(self) -> str:
+        """`provider:model`, or nothing where no model is known to answer."""
+        return "" if self.agent is None else self.agent.model_ref or ""
+
+    @property
+    def payload(self) -> Payload:
+        """The request as a layered view."""
+        return Payload(
+            envelope=self.laid_out,
+            provider=self.provider,
+            controls=self.controls,
+            prediction=self.prediction,
+        )
 
     def __repr__(self) -> str:
         cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
@@ -76,6 +187,18 @@ class AssembledContext:
     def diff(self, other: "AssembledContext") -> Changes:
         """What the other does otherwise."""
         return self.manifest.diff(other.manifest)
+
+    def to_openai(self, media: MediaReader | None = None) -> list[Fields]:
+        """The messages for `client.chat.completions.create(messages=…)`; `media` reads pictures by their ref."""
+        return openai_messages(self._plain(media), self.system)
+
+    def to_anthropic(self, media: MediaReader | None = None) -> Fields:
+        """`system` and `messages` for `client.messages.create(**…)`."""
+        return anthropic_fields(self._plain(media), self.system)
+
+    def _plain(self, media: MediaReader | None) -> list[Fields]:
+        document = [] if self.document is None else [Message(Role.USER, (Text(self.document),))]
+        return list(plain_of([*document, *self.messages], media))
 
     def to_wire(self) -> JsonObject:
         return {
@@ -90,6 +213,13 @@ class AssembledContext:
             "shortened": list(self.shortened),
             "masked": list(self.masked),
             "layers": [layer.to_line() for layer in self.layers],
+            "requests": [body.to_wire() for body in self.requests],
+            "agent": None if self.agent is None else self.agent.name,
+            "model": self.provider or None,
+            "asOf": None if self.as_of is None else iso(self.as_of),
+            "snapshot": None
+            if self.snapshot is None
+            else {"tree": self.snapshot.tree, "grove": self.snapshot.grove},
             "warnings": list(self.warnings),
             "manifest": self.manifest.to_wire(),
         }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from weft.context.checks import system_over
 from weft.context.layers.blocks import clean, leave_open
-from weft.context.manifest import ABSENT, EntryKind, Outcome, Piece, Run
+from weft.context.manifest_entries import ABSENT, EntryKind, Outcome, Piece, Run
 from weft.context.rows import Reason
 from weft.context.settings import Instructions
 from weft.context.tokens import JOINT, Estimator

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from weft.argument_checks import OptionSpec, option, takes_options
 from weft.commands.reply import Result
 from weft.errors import WeftError
+from weft.grove.handle import Handle
 from weft.grove.node import NodeHandle
 from weft.runtime.collaboration.run import Collaboration
 from weft.runtime.collaboration.run_events import Answered, Ending, Finished, RunEvent
@@ -99,22 +100,14 @@ class CollaboratorRun(EventStream[RunEvent, Collaborated]):
             self._finished = event
 
 
-class AgentHandle:
+class AgentHandle(Handle[Agent]):
     """One agent, to be asked."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Agent) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         model = "a person" if self.value.model_ref is None else self.value.model_ref
         return f"<Agent {self.value.name!r} {model}>"
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def name(self) -> str:

@@ -3,29 +3,22 @@
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import checks_arguments
+from weft.grove.handle import Handle
 from weft.runtime.operations.documents import ArchiveDocument, DeleteDocument, SaveDocument
 from weft.tree.document import Document, Revision, section_of, with_section
 
 if TYPE_CHECKING:
-    from weft.grove.grove import Grove
+    pass
 
 
 @checks_arguments
-class DocumentHandle:
+class DocumentHandle(Handle[Document]):
     """One document at one revision."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Document) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<Document {self.title!r} revision {self.revision}>"
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def title(self) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from weft.grove.agent import AgentHandle
     from weft.grove.search import SearchHit
     from weft.grove.vault import Vaults
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.layers import Contexts, Layers

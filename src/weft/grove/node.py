@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, overload
 
 from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
+from weft.grove.handle import Handle
 from weft.runtime import operations
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from weft.context.result import AssembledContext
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
-    from weft.provenance.report import Report
-    from weft.runtime.contexts.prepared_request import Prepared
+    from weft.provenance.findings import Report
     from weft.runtime.evidence.provenance_view import ProvenanceHandle
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Generated, Stream
@@ -35,14 +35,10 @@ if TYPE_CHECKING:
 
 
 @checks_arguments
-class NodeHandle:
+class NodeHandle(Handle[Node]):
     """One node of a tree. The content never changes; metadata is as it was when looked at."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Node) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         text = " ".join(self.text.split())
@@ -58,16 +54,6 @@ class NodeHandle:
         from weft.runtime.views.html import node_html  # noqa: PLC0415 - only notebooks need it
 
         return node_html(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NodeHandle) and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def local_id(self) -> str:
@@ -292,7 +278,7 @@ class NodeHandle:
 
     @takes_options(ContextOptions)
     def manifest(self, options: ContextOptions) -> "Manifest":
-        """What a model would and would not see here: as `context`, but no texts are read."""
+        """What a model would and would not see here: the manifest of `context`."""
         return self._grove.contexts.manifest(self.value.tree_id, self.id, options)
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
@@ -321,15 +307,17 @@ class NodeHandle:
     def _as_it_is(self) -> "NodeHandle":
         return self._grove.tree(self.value.tree_id).node(self.value.id)
 
-    @takes_options(LayerOptions)
-    def envelope(self, options: LayerOptions) -> "Envelope":
+    @takes_options(ContextOptions)
+    def envelope(self, options: ContextOptions) -> "Envelope":
         """The request from here in layers, with all that its turns attached."""
-        return self._grove.layers.at(self.value.tree_id, self.value.id, options)
+        return self._grove.layers.envelope(self.value.tree_id, self.value.id, options)
 
-    @takes_options(LayerOptions)
-    def prepare(self, options: LayerOptions) -> "Prepared":
-        """The same made ready for sending: cache controls, the expected cached part, warnings."""
-        return self._grove.layers.prepare(self.value.tree_id, self.value.id, options)
+    @takes_options(ContextOptions)
+    def prepare(self, options: ContextOptions) -> "AssembledContext":
+        """The context of a dialogue, to be sent by `generate(prepared=…)`, or by yourself and kept: `grove.layers.keep`."""
+        context = self._grove.layers.at(self.value.tree_id, self.value.id, options)
+        _ = context.laid_out
+        return context
 
     def sent(self, ordinal: int | None = None) -> "Envelope":
         """What was sent from here, byte for byte: the last request, or one by its number."""

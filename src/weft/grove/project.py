@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import checks_arguments
+from weft.grove.handle import Handle
 from weft.grove.tree import TreeHandle
 from weft.runtime.operations.projects import (
     ArchiveProject,
@@ -13,7 +14,7 @@ from weft.runtime.operations.projects import (
 from weft.tree.reference import Project, ProjectItem, item_from_text
 
 if TYPE_CHECKING:
-    from weft.grove.grove import Grove
+    pass
 
 
 def items_of(context: Sequence[ProjectItem | str]) -> list[ProjectItem]:
@@ -22,21 +23,13 @@ def items_of(context: Sequence[ProjectItem | str]) -> list[ProjectItem]:
 
 
 @checks_arguments
-class ProjectHandle:
+class ProjectHandle(Handle[Project]):
     """One project at one revision."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Project) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<Project {self.name!r} revision {self.revision}>"
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def name(self) -> str:

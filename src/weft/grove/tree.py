@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from weft.argument_checks import checks_arguments, option, takes_options
+from weft.grove.handle import Handle
 from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
 from weft.runtime import operations, undo
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.agent import Collaborated
-    from weft.grove.grove import Grove
     from weft.grove.search import SearchHit
-    from weft.provenance.report import Report
+    from weft.provenance.findings import Report
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.statistics import TreeStats
     from weft.runtime.generation.service import Generated, Stream
@@ -40,14 +40,10 @@ class CollaborateOptions(RunOptions):
 
 
 @checks_arguments
-class TreeHandle:
+class TreeHandle(Handle[Tree]):
     """One tree. Numbers and titles are as they were when it was looked at."""
 
-    __slots__ = ("_grove", "value")
-
-    def __init__(self, grove: "Grove", value: Tree) -> None:
-        self._grove = grove
-        self.value = value
+    __slots__ = ()
 
     def __repr__(self) -> str:
         counters = self.counters
@@ -60,16 +56,6 @@ class TreeHandle:
         from weft.runtime.views.html import outline_html  # noqa: PLC0415 - only notebooks need it
 
         return outline_html(self.value, self._grove.read.outline(self.id, limit=500))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TreeHandle) and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def title(self) -> str:
@@ -285,10 +271,10 @@ class TreeHandle:
         """Destroy the tree for good; `confirm` must be its id."""
         return self._grove.perform(operations.DeleteTree(tree=self.id, confirm=confirm))
 
-    @takes_options(LayerOptions)
-    def envelope(self, options: LayerOptions) -> "Envelope":
+    @takes_options(ContextOptions)
+    def envelope(self, options: ContextOptions) -> "Envelope":
         """The request from where you stand in layers."""
-        return self._grove.layers.at(self.id, None, options)
+        return self._grove.layers.envelope(self.id, None, options)
 
     def chat(self) -> str:
         """The path to where you stand as a Markdown chat."""
@@ -296,8 +282,8 @@ class TreeHandle:
 
         return chat_text(self._grove.caller, self.value.id, None)
 
-    @takes_options(LayerOptions)
-    def stats(self, options: LayerOptions) -> "TreeStats":
+    @takes_options(ContextOptions)
+    def stats(self, options: ContextOptions) -> "TreeStats":
         """What its requests consisted of, and how much of them a provider's cache had."""
         from weft.runtime.contexts.statistics import tree_stats  # noqa: PLC0415 - the engine
 

@@ -1,13 +1,13 @@
 """Vaults that one can act on: mount, list, read notes as items to attach."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import checks_arguments
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError
+from weft.grove.handle import Handle
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
     from weft.grove.grove import Grove
 
 
-@dataclass(frozen=True, slots=True)
-class VaultHandle:
+class VaultHandle(Handle[Vault]):
     """One mounted folder."""
 
-    _grove: "Grove"
-    value: Vault
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"<Vault {self.name!r} {self.path}>"
-
-    @property
-    def id(self) -> str:
-        return self.value.id
 
     @property
     def name(self) -> str:

@@ -25,7 +25,7 @@ from weft.grove.grove import Grove
 from weft.ids import is_ulid
 from weft.runtime.contexts.linked_documents import LinkedDocuments
 from weft.runtime.contexts.loom_view import LoomView, words_of
-from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
+from weft.runtime.views.listings import ListingRow, document_page, tree_page
 from weft.tree.document import Document
 from weft.tree.json_names import iso
 from weft.tree.node import Node
@@ -100,14 +100,14 @@ def list_resources(grove: Grove, cursor: str | None) -> ListResourcesResult:
         raise InvalidInputError("unknown cursor", hint="start again without it", path="cursor")
     listed: list[Resource] = []
     if kind == "tree":
-        trees = shelved_trees(grove.read, after=after or None, limit=PAGE + 1)
+        trees = tree_page(grove.read, after=after or None, limit=PAGE + 1)
         listed = [_resource(each, tree_uri(each.id), PLAIN) for each in trees[:PAGE]]
         if len(trees) > PAGE:
             return ListResourcesResult(resources=listed, next_cursor=f"tree:{trees[PAGE - 1].id}")
         after = ""
     room = PAGE - len(listed)
     try:
-        documents = shelved_documents(grove.read, after=after or None, limit=room + 1)
+        documents = document_page(grove.read, after=after or None, limit=room + 1)
     except PermissionDeniedError:
         # A caller without doc_read gets trees alone.
         documents = []
@@ -117,7 +117,7 @@ def list_resources(grove: Grove, cursor: str | None) -> ListResourcesResult:
     return ListResourcesResult(resources=listed, next_cursor=f"document:{last}" if more else None)
 
 
-def _resource(each: Shelved, uri: str, kind: str) -> Resource:
+def _resource(each: ListingRow, uri: str, kind: str) -> Resource:
     return Resource(
         uri=uri,
         name=each.title or "Untitled",
@@ -186,12 +186,12 @@ _SHOWN = 100
 
 def complete(grove: Grove, argument: CompletionArgument) -> CompleteResult:
     """What an argument of a prompt or an address may be: by the beginning of an id or of a title, in any case."""
-    begun, listed = argument.value.casefold(), list[Shelved]()
+    begun, listed = argument.value.casefold(), list[ListingRow]()
     with contextlib.suppress(PermissionDeniedError):
         if argument.name == "tree":
-            listed = shelved_trees(grove.read, limit=_LOOKED_AT)
+            listed = tree_page(grove.read, limit=_LOOKED_AT)
         elif argument.name == "document":
-            listed = shelved_documents(grove.read, limit=_LOOKED_AT)
+            listed = document_page(grove.read, limit=_LOOKED_AT)
     ids = [
         each.id for each in listed if any(text.casefold().startswith(begun) for text in (each.id, each.title))
     ]

@@ -19,11 +19,11 @@ from weft.mcp_server.resources import document_uri, tree_uri
 from weft.mcp_server.sessions import ToolCaller
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.operations.permissions import permissions_of
-from weft.runtime.views.tree_list import Shelved, shelved_documents, shelved_trees
+from weft.runtime.views.listings import ListingRow, document_page, tree_page
 from weft.tree.agent import AgentType, Permission
 
 _TEXT: dict[str, Any] = {"type": "string"}
-_SHELVED: dict[str, Any] = {
+_LISTED_ITEM: dict[str, Any] = {
     "type": "object",
     "properties": {
         "id": _TEXT,
@@ -40,7 +40,7 @@ def _listing(name: str) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            name: {"type": "array", "items": _SHELVED},
+            name: {"type": "array", "items": _LISTED_ITEM},
             "next": {
                 "type": "string",
                 "description": "Give it as `after` for the next ones; none: that was all.",
@@ -86,12 +86,12 @@ class _Seen(TreeArguments):
 
 
 def _listed(
-    noun: str, shelved: Callable[..., list[Shelved]], uri: Callable[[str], str]
+    noun: str, page: Callable[..., list[ListingRow]], uri: Callable[[str], str]
 ) -> Callable[[_Page, Grove], CallToolResult]:
     def run(given: _Page, grove: Grove) -> CallToolResult:
         if given.after is not None and not is_ulid(given.after):
             raise InvalidInputError("after: unknown cursor", hint="give what `next` said", path="after")
-        listed = shelved(grove.read, after=given.after, limit=given.limit + 1)
+        listed = page(grove.read, after=given.after, limit=given.limit + 1)
         shown = listed[: given.limit]
         rows = [
             {
@@ -232,7 +232,7 @@ _GROVE_TOOLS: tuple[McpTool, ...] = (
         permission=Permission.LOOM_AWARE,
         taken=_Page,
         output=_listing("trees"),
-        run=_in_thread(_listed("tree", shelved_trees, tree_uri)),
+        run=_in_thread(_listed("tree", tree_page, tree_uri)),
     ),
     McpTool(
         name="new_tree",
@@ -251,7 +251,7 @@ _GROVE_TOOLS: tuple[McpTool, ...] = (
         permission=Permission.DOC_READ,
         taken=_Page,
         output=_listing("documents"),
-        run=_in_thread(_listed("document", shelved_documents, document_uri)),
+        run=_in_thread(_listed("document", document_page, document_uri)),
     ),
     McpTool(
         name="new_document",

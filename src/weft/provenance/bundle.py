@@ -23,9 +23,9 @@ import rfc8785
 
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.ids import is_ulid
-from weft.provenance.report import Findings, Report
+from weft.provenance.findings import Findings, Report
 from weft.provenance.timestamps import certified_time, load_anchors
-from weft.store.bodies import PackingError, unpack
+from weft.store.packed_bodies import PackingError, unpack
 from weft.tree.content import blob_refs, content_from_wire
 from weft.tree.json_names import iso
 from weft.tree.progress import Progress

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from weft.provenance.report import Findings
+from weft.provenance.findings import Findings
 from weft.store.session import Session
 from weft.tree.json_names import from_microseconds, iso
 

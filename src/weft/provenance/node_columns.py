@@ -6,11 +6,11 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from weft.provenance.damaged_rows import fetch, is_readable, paged
-from weft.provenance.report import Findings
+from weft.provenance.findings import Findings
 from weft.store import schema
+from weft.store.path_queries import walk_up
 from weft.store.rows import NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import walk_up
 
 _NONE = -1
 

@@ -10,8 +10,8 @@ from weft.errors import WeftError
 from weft.ids import LOCAL_ID_LENGTH, PRIME, base_of, local_id_candidates, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.damaged_rows import fetch, stamp_of
+from weft.provenance.findings import Findings
 from weft.provenance.node_columns import NodeSummary
-from weft.provenance.report import Findings
 from weft.store import schema
 from weft.store.rows import (
     AGENT_TYPES,

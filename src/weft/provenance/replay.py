@@ -9,8 +9,8 @@ import orjson
 
 from weft.provenance.chain import event_hash
 from weft.provenance.damaged_rows import paged, stamp_of
+from weft.provenance.findings import Findings
 from weft.provenance.node_columns import NodeColumns
-from weft.provenance.report import Findings
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES
 from weft.store.session import Session

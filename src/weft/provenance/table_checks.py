@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Table, and_, or_, select
 from weft.context.layers.stored import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.damaged_rows import fetch, paged, text_of, values_of
+from weft.provenance.findings import Findings
 from weft.provenance.fingerprints import (
     DOCUMENT,
     PROJECT,
@@ -40,10 +41,9 @@ from weft.provenance.fingerprints import (
 )
 from weft.provenance.nodes import AgentTable
 from weft.provenance.replay import Chain
-from weft.provenance.report import Findings
 from weft.store import schema
-from weft.store.bodies import PackingError, unpack
 from weft.store.memory import TRACE
+from weft.store.packed_bodies import PackingError, unpack
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 

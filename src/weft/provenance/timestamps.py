@@ -20,9 +20,9 @@ from sqlalchemy import select
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.damaged_rows import fetch
+from weft.provenance.findings import Findings
 from weft.provenance.fingerprints import timestamp_fingerprint
 from weft.provenance.replay import EventRecord
-from weft.provenance.report import Findings
 from weft.provenance.table_checks import Inspection
 from weft.store import schema
 from weft.store.session import Session

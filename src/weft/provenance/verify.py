@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 
 from weft.errors import InvalidInputError, UnavailableError, WeftError
 from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
+from weft.provenance.findings import Findings, Report
 from weft.provenance.fingerprints import (
     choice_fingerprint,
     grove_fingerprint,
@@ -30,7 +31,6 @@ from weft.provenance.nodes import (
     names_to_find,
 )
 from weft.provenance.replay import Chain, NodeLabels, Replay, read_chain
-from weft.provenance.report import Findings, Report
 from weft.provenance.table_checks import (
     Inspection,
     check_bodies,

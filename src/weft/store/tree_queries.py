@@ -17,15 +17,12 @@ from weft.store.rows import EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session, grouped
 from weft.store.tree_statements import (
     ALL_CHILDREN,
-    ANCESTOR_AT_DEPTH,
     CONTINUATION,
     LEAF_BELOW,
     LIVE,
     LIVE_CHILDREN,
     NODE_BY_KEY,
     SELECTIONS,
-    TAIL,
-    UNBOUNDED,
     nodes_by_keys,
     versions_by_positions,
 )
@@ -55,18 +52,6 @@ def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, Nod
     values = {"in_tree": tree, "wanted": session.dialect.keys(wanted)}
     rows = map(NodeRow._make, session.rows(nodes_by_keys(session.dialect), values))
     return {row.key: row for row in rows}
-
-
-def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
-    """A position and its ancestors, root side first: one query at any depth."""
-    values = {"in_tree": tree, "at_position": position, "limit": UNBOUNDED if limit is None else limit}
-    return [NodeRow._make(row) for row in session.rows(TAIL, values)]
-
-
-def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) -> int:
-    """The ancestor's position, in O(log depth) steps of one query."""
-    values = {"in_tree": tree, "at_position": position, "at_depth": depth}
-    return int(session.rows(ANCESTOR_AT_DEPTH, values)[0][0])
 
 
 def leaf_below(session: Session, tree: int, position: int) -> int:

@@ -13,7 +13,8 @@ from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_requ
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace, addendum, loom_context
 from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText, memory_block
-from weft.context.manifest import EntryKind, Manifest, Outcome
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.request import Pending, Profile
 from weft.context.rows import Reason
 from weft.context.settings import LoomLayout, Preferences

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 
 MINE, OURS = "users/u/convo.sessions/s", "convo.sessions/s"
 CONTEXT = {"sessionId": "s", "userId": "u"}

@@ -17,7 +17,8 @@ from weft.context.filters import (
     installed_filters,
     run_filters,
 )
-from weft.context.manifest import EntryKind, Facts, Manifest, Outcome
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import EntryKind, Outcome
 from weft.errors import ContextLimitError, InvalidInputError
 
 STORE = {

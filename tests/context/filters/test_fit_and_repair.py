@@ -11,7 +11,7 @@ from tests.context.filters.chats import chats
 from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.errors import ContextLimitError, InvalidInputError
 
 

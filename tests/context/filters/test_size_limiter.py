@@ -8,7 +8,7 @@ from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
 from weft.context.js_compat import json_units
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.errors import InvalidInputError
 
 

@@ -12,7 +12,7 @@ from tests.covers import covers
 from weft.context.layers.items import LayerId
 from weft.context.layers.render import assemble_layers
 from weft.context.layers.stored import load_envelope, store_envelope
-from weft.context.manifest import Outcome
+from weft.context.manifest_entries import Outcome
 from weft.context.render import assemble
 from weft.context.system import SystemParts
 from weft.errors import ContextLimitError, WeftError

@@ -8,7 +8,7 @@ from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.render import assemble_layers
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile, Strip
 from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
 from weft.context.settings import LayerSettings, Preferences

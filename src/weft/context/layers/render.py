@@ -62,7 +62,7 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         manifest=Manifest(facts, lambda: account_for(plan, rendered, layers)),
         budget=request.budget,
         truncated=plan.fit.truncated or bool(layout.stripped),
-        shortened=shortened_ids(rendered.levels),
+        shortened=shortened_ids(plan, rendered.levels),
         warnings=tuple(_warnings(plan, layout)),
         estimator=request.estimator,
     )
@@ -86,7 +86,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         masked=plan.masked,
         warnings=envelope.warnings,
         estimator=envelope.estimator,
-        laid_out=envelope.layers,
+        envelope=envelope,
         unsummarised=plan.unsummarised,
     )
 

@@ -24,8 +24,8 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import Actor, agent_row
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import load_body
 from weft.store.model_calls import OpenCall, RunRow, run_row, runs_under_way
+from weft.store.packed_bodies import load_body
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction

@@ -2,13 +2,13 @@
 
 import contextlib
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 
 from weft.commands.catalog import not_run_note
 from weft.commands.reply import Result, failed, results_message
 from weft.context.agent_view.agent_context import Exchange
+from weft.context.result import AssembledContext
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ConflictError,
@@ -36,13 +36,18 @@ from weft.runtime.collaboration.run_log import RunLog
 from weft.runtime.collaboration.task import CollaborationTask
 from weft.runtime.collaboration.turn import Turn
 from weft.runtime.contexts.agent_context import InRun
+from weft.runtime.contexts.agent_memory import AgentMemory
+from weft.runtime.contexts.layers import Contexts
+from weft.runtime.contexts.loom_view import LoomView
+from weft.runtime.contexts.model_agents import AnsweringAgent
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.coordination.heartbeat import beating
-from weft.runtime.generation.assembly import AssembledRequest, AssemblyInput, assemble_in_run
 from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.start_call import HOLD_SECONDS
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
+from weft.runtime.views.reader import Opened
 from weft.store.model_calls import MICROS, spent_on
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
@@ -204,12 +209,10 @@ class Collaboration:
     ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; its reply, if the run ends by it."""
         task = self._task
-        seen = partial(assemble_turn, session, task.node_id, task.asked, tuple(self._exchanges))
+        seen = TurnAssembler(session, task.node_id, task.asked, tuple(self._exchanges))
         try:
-            options = replace(
-                task.options.generation, agent=task.agent.id, assembly=seen, max_price=self._money_left()
-            )
-            place = StartPlace(tree=task.tree_id, node=log.head.ulid)
+            options = replace(task.options.generation, agent=task.agent.id, max_price=self._money_left())
+            place = StartPlace(tree=task.tree_id, node=log.head.ulid, turn=seen)
             generation = GenerationRun(log.caller, place, options, observer=turn)
             with self._guard:
                 self._generation = generation
@@ -316,21 +319,35 @@ _CUT_OFF = InvalidSyntaxError(
 )
 
 
-def assemble_turn(
-    session: CommandSession, node: str, asked: str, exchanges: tuple[Exchange, ...], ask: AssemblyInput
-) -> AssembledRequest:
-    """The next turn of a run: from the node that it answers, with the exchanges since."""
-    run = InRun(
-        actor=session.caller.actor,
-        memory=session.memory(),
-        place=session.place(),
-        exchanges=exchanges,
-        asked=asked,
-    )
-    assembled = assemble_in_run(replace(ask, node=node), run)
-    # The arrow lines of what is sent are remembered, except for what the run itself said and was answered.
-    own = [text for each in exchanges for text in (each.said, each.results) if text]
-    for text in (*assembled.system, *(message.text for message in assembled.messages)):
-        if not any(each in text for each in own):
-            session.note_shown(text)
-    return assembled
+@dataclass(frozen=True, slots=True)
+class TurnAssembler:
+    """Makes what the agent is sent for the next turn of a run."""
+
+    session: CommandSession
+    node: str
+    """The node that the run answers."""
+    asked: str
+    exchanges: tuple[Exchange, ...]
+
+    def __call__(
+        self, contexts: Contexts, opened: Opened, options: ContextOptions, answering: AnsweringAgent
+    ) -> AssembledContext:
+        """From the node that it answers, with the exchanges since."""
+        session, exchanges = self.session, self.exchanges
+        actor, tree = session.caller.actor, session.tree_id
+        memory = AgentMemory(contexts.store, actor)
+        run = InRun(
+            actor=actor,
+            memory=memory.memory(tree, turn=session.turn, crossing=session.crossing),
+            place=LoomView(contexts.store, actor).place(tree, contexts.clock()),
+            exchanges=exchanges,
+            asked=self.asked,
+        )
+        context = contexts.context(opened, self.node, options, answering, run)
+        # The arrow lines of what is sent are remembered, except for what the run itself said and was answered.
+        own = [text for each in exchanges for text in (each.said, each.results) if text]
+        blocks = (context.system,) if context.envelope is None else context.envelope.llm_system
+        for text in (*blocks, *(message.text for message in context.messages)):
+            if not any(each in text for each in own):
+                session.note_shown(text)
+        return context

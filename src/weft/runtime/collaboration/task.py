@@ -10,13 +10,9 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaboration.finish import AT, BROKEN_OFF
 from weft.runtime.contexts.agent_memory import action_of
+from weft.runtime.contexts.model_agents import chosen_agent, model_agent, model_agents
 from weft.runtime.generation.options import RunOptions
-from weft.runtime.generation.start_point import (
-    StartPointReader,
-    chosen_agent,
-    model_agent,
-    model_agents,
-)
+from weft.runtime.generation.start_point import StartPointReader
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append

@@ -1,9 +1,8 @@
 """The context of a loom-aware agent: the conversation, and the tree around it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from sqlalchemy import select
 
@@ -11,17 +10,14 @@ from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.memory_block import MemoryContents, Showing
-from weft.context.layers.render import context_of
-from weft.context.render import render_context
-from weft.context.request import ContextRequest
+from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
-from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import RequestReader
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.contexts.path_reader import PathReader
-from weft.runtime.contexts.prepared_request import Assembly, ContextInputs
+from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.operations.permissions import Actor, permissions_of
 from weft.store import schema
 from weft.store.lookup import find_agent
@@ -32,8 +28,11 @@ from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.snippet import extract
 
-Written = TypeVar("Written")
 _AT_ONCE = 100
+_SHARE = 4
+"""Summaries take at most one part in so many of a budget."""
+_LINE = 32
+"""Tokens of a summary, as a guess at how many are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,35 +48,7 @@ class InRun:
 
 def see(
     contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None
-) -> AssembledContext:
-    """What the agent is sent."""
-    if gathered.request.dialogue:
-        assembly = lay_out(contexts, agent, gathered, run)
-        return context_of(assembly.plan, assembly.envelope)
-    return _with_loom(contexts, agent, gathered, run, _as_document)
-
-
-def lay_out(contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None) -> Assembly:
-    """The same of a dialogue, in layers."""
-    return _with_loom(contexts, agent, gathered, run, _in_layers)
-
-
-def _as_document(gathered: ContextInputs, loom: LoomAware) -> AssembledContext:
-    plan = plan_loomaware(gathered.request, loom)
-    return render_context(plan, gathered.contents(plan.wanted))
-
-
-def _in_layers(gathered: ContextInputs, loom: LoomAware) -> Assembly:
-    return gathered.written(lambda request: plan_loomaware(request, loom))
-
-
-def _with_loom(
-    contexts: RequestReader,
-    agent: Agent,
-    gathered: ContextInputs,
-    run: InRun | None,
-    write: Callable[[ContextInputs, LoomAware], Written],
-) -> Written:
+) -> tuple[Plan, AssembledContext]:
     """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
     # Where it is too long it is pruned, which tells more than a strip does.
     request = replace(_prompted(gathered.request, agent), strip=None)
@@ -85,21 +56,20 @@ def _with_loom(
     rows = [*request.outline.head, *request.outline.tail]
     found = run or _outside(contexts, agent, reader)
     facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
-    with contexts.opened(tree) as opened:
-        # Nodes never change: what was read of the path before holds here too.
-        reader.tree = opened
-        loom = LoomAware(
-            permissions=permissions_of(opened.session, found.actor),
-            place=found.place,
-            now=from_microseconds(now),
-            facts=facts,
-            memory=found.memory,
-            exchanges=found.exchanges,
-            asked=found.asked,
-            summaries=_Summaries(reader, rows),
-            showing=Showing(inline=inline_tokens(agent)),
-        )
-        return write(replace(gathered, request=request), loom)
+    summaries = _Summaries(reader, request)
+    request = replace(request, outline=summaries.outline)
+    loom = LoomAware(
+        permissions=permissions_of(reader.tree.session, found.actor),
+        place=found.place,
+        now=from_microseconds(now),
+        facts=facts,
+        memory=found.memory,
+        exchanges=found.exchanges,
+        asked=found.asked,
+        summaries=summaries,
+        showing=Showing(inline=inline_tokens(agent)),
+    )
+    return replace(gathered, request=request).written(lambda asked: plan_loomaware(asked, loom))
 
 
 def _prompted(request: ContextRequest, agent: Agent) -> ContextRequest:
@@ -127,13 +97,26 @@ def _next_run(session: StoreSession, tree: int, agent: int) -> int:
 
 
 class _Summaries(Mapping[str, str]):
-    """One line for each row, by its id: read when somebody asks, some at once, the newest first."""
+    """One line for each node of a path, by its id, as far back as such lines may fit.
 
-    def __init__(self, reader: PathReader, rows: list[Candidate]) -> None:
+    Read when they are asked for, many at once, the newest first. Nodes without a stored summary have an extract.
+    """
+
+    def __init__(self, reader: PathReader, request: ContextRequest) -> None:
         self._reader = reader
+        self._known: dict[str, str] = {}
+        self.outline = request.outline
+        """The request's, with the further levels that may be shown by such a line."""
+        room = request.budget // _SHARE
+        while self.outline.between is not None and room > 0:
+            count = len(self.outline.tail)
+            self.outline = reader.deepened(self.outline, max(_AT_ONCE, room // _LINE))
+            further = [row.id for row in self.outline.tail[:-count] if row.left_out is None]
+            self._load(further)
+            room -= sum(request.estimator.of_text(self._known[name]) for name in further)
+        rows = [*self.outline.head, *self.outline.tail]
         self._ids = [row.id for row in rows if row.id in reader.seen]
         self._places = {name: index for index, name in enumerate(self._ids)}
-        self._known: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         if name not in self._known:

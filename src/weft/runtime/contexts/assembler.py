@@ -1,89 +1,69 @@
 """Contexts over a store: from a place in a tree to exactly what a model would see there."""
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Self, TypeVar
+from typing import Self
 
 from sqlalchemy import select
 
-from weft.context.layers.cache import CacheWay, cache_profile
-from weft.context.manifest import NO_LIMIT
+from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
-from weft.errors import InvalidInputError, WeftError
+from weft.errors import InvalidInputError
 from weft.ids import Clock, system_clock
-from weft.providers.base import ModelProfile, ProviderRegistry, installed_providers
+from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
+from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import ContentCache, agent_value
-from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
-from weft.store import schema
-from weft.store.lookup import find_agent
+from weft.store import base, schema
 from weft.store.rows import NodeRow
-from weft.tree.agent import Agent, AgentType
+from weft.tree.agent import Agent
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonValue, camel
 from weft.tree.tree import Mode
-
-AnyOptions = TypeVar("AnyOptions", bound=ContextOptions)
 
 NO_TURNS = "a document has no turns that tools could speak in"
 _WINDOW = "contextWindow"
 _LAYOUT = "loomLayout"
 
 
-def unknown(_model: str) -> None:
-    """Nobody knows what a model can do."""
-
-
 @dataclass(frozen=True, slots=True)
 class RequestReader(Reader):
-    """Reads what a context is made of: the settings, the path and who would answer."""
+    """Reads what a context is made of: the settings, the path and who answers."""
 
     cache: ContentCache
     clock: Clock = system_clock
-    profiles: Callable[[str], ModelProfile | None] = unknown
-    """What a model can do, by its `provider:model`."""
+    providers: ProviderRegistry | None = None
+    """The model providers; None: all that are installed."""
 
     @classmethod
     def of(cls, caller: Caller) -> Self:
         executor = caller.executor
-        return cls(
-            executor.store, caller.actor, executor.contents, executor.clock, profiles_of(executor.providers)
-        )
+        return cls(executor.store, caller.actor, executor.contents, executor.clock, executor.providers)
 
-    def for_model(self, opened: Opened, options: AnyOptions) -> AnyOptions:
-        """The options with the window and the abilities of the model that would answer, where none are given."""
-        agent = self._agent(opened, options.agent)
-        known = None if agent is None or agent.model_ref is None else self.profiles(agent.model_ref)
-        if known is None:
-            return options
-        window = known.window if options.window is None and _window_of(agent) is None else options.window
-        return replace(
-            options,
-            window=window,
-            # Where the provider has no cache, layers ask what is known of the model.
-            prefix_cache=known.prefix_cache or None if options.prefix_cache is None else options.prefix_cache,
-            prefill=known.prefill if options.prefill is None else options.prefill,
-            completion=known.completion if options.completion is None else options.completion,
-        )
+    @contextmanager
+    def pinned(self, moment: int | None = None) -> Generator[Self]:
+        """The same reader in one snapshot of the database, at one moment; default: now."""
+        now = self.clock() if moment is None else moment
+        with self.store.read() as session:
+            yield replace(self, store=base.Snapshot(self.store, session), clock=lambda: now)
 
-    def looking(self, opened: Opened, agent: str | None) -> Agent | None:
-        """The agent, if it is a model that sees the tree around it."""
-        found = self._agent(opened, agent)
-        aware = found is not None and found.type is AgentType.MODEL and found.loom_aware
-        return found if aware else None
+    def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
+        """The agent that answers: the one that is named, else the default one."""
+        names = () if named is None else (named,)
+        return answering_agents(opened.session, self.providers or installed_providers(), names)[0]
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree, where more than one thing is read of it."""
@@ -97,11 +77,10 @@ class RequestReader(Reader):
         return {name: value for name, value in kept.items() if name in known}
 
     def request(
-        self, opened: Opened, node: str | None, options: ContextOptions
+        self, opened: Opened, node: str | None, options: ContextOptions, agent: Agent | None
     ) -> tuple[ContextRequest, PathReader]:
         """What is asked for, still without its path, and who reads that."""
         facts = TreeFacts.of(opened)
-        agent = self._agent(opened, options.agent)
         check_names(options.settings)
         preferences = resolve_preferences(facts.grove, facts.tree, _own_layout(agent), options.settings)
         estimator = _estimator(preferences, facts, agent, options)
@@ -115,7 +94,6 @@ class RequestReader(Reader):
             estimator=estimator,
             annotations=self._annotations(opened, options),
             folds=PathFolds.on(opened.session, opened.key, end) if facts.has_folds else PathFolds(),
-            has_notes=facts.has_notes and opened.is_dialogue,
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:
@@ -129,18 +107,11 @@ class RequestReader(Reader):
             buffer_system_context=facts.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=_profile(options, agent),
+            profile=_profile(options),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
         return request, reader
-
-    def _agent(self, opened: Opened, reference: str | None) -> Agent | None:
-        session = opened.session
-        if reference is not None:
-            return agent_value(agent_row(session, find_agent(session, reference)))
-        acting = agent_value(agent_row(session, self.actor.agent))
-        return acting if acting.type is AgentType.MODEL else None
 
     def _annotations(self, opened: Opened, options: ContextOptions) -> Annotations:
         wanted = options.annotations
@@ -156,6 +127,8 @@ class RequestReader(Reader):
             # The working buffer stands at the document's end: where its writer is.
             typed = opened.mode is Mode.BUFFER and cursor.position == reader.end.position
             text = self._typed(opened) if typed else ""
+        elif opened.is_dialogue and not text.strip():
+            text = ""
         context = [(self._row(opened, each).key, SourceRole.CONTEXT) for each in ids_of(options.context)]
         instructions = [(self._row(opened, each).key, "") for each in ids_of(options.instructions)]
         return Pending(
@@ -163,6 +136,20 @@ class RequestReader(Reader):
             sources=reader.extra_sources(context) if context else (),
             instructions=reader.instructions_from(instructions) if instructions else (),
         )
+
+
+def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOptions:
+    """The options with the window and the abilities of the model that answers, where none are given."""
+    known, window = answering.profile, options.window
+    if known is None:
+        return options
+    return replace(
+        options,
+        window=known.window if window is None and _window_of(answering.agent) is None else window,
+        prefix_cache=known.prefix_cache if options.prefix_cache is None else options.prefix_cache,
+        prefill=known.prefill if options.prefill is None else options.prefill,
+        completion=known.completion if options.completion is None else options.completion,
+    )
 
 
 def require_no_tools(options: ContextOptions, why: str) -> None:
@@ -176,14 +163,13 @@ def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> System
     return SystemParts(agent=prompt, tree=facts.system_context, instructions=reader.instructions())
 
 
-def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
-    """What the provider can do; cuts move in steps where it has a cache for prefixes."""
-    cached = options.prefix_cache
-    if cached is None and agent is not None and agent.model_ref:
-        cached = cache_profile(agent.model_ref).way is not CacheWay.NONE
-    # Of a model that is not known, a document is shown as its text alone.
-    completion = options.completion is not False
-    return Profile(prefix_cache=bool(cached), prefill=bool(options.prefill), completion=completion)
+def _profile(options: ContextOptions) -> Profile:
+    """What the provider can do; of a model that is not known, a document is shown as its text alone."""
+    return Profile(
+        prefix_cache=bool(options.prefix_cache),
+        prefill=bool(options.prefill),
+        completion=options.completion is not False,
+    )
 
 
 def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:
@@ -220,16 +206,3 @@ def _estimator(
 def _names(opened: Opened) -> dict[str, str]:
     agents = schema.agents
     return {row.ulid: row.name for row in opened.session.execute(select(agents.c.ulid, agents.c.name))}
-
-
-def profiles_of(providers: ProviderRegistry | None) -> Callable[[str], ModelProfile | None]:
-    """Profiles by `provider:model`; None for a model that no provider here knows. No request is made."""
-
-    def profile(name: str) -> ModelProfile | None:
-        try:
-            provider, model = (providers or installed_providers()).model(name)
-        except WeftError:
-            return None
-        return provider.profile(model)
-
-    return profile

@@ -10,9 +10,10 @@ from weft.context.collapsed_groups import Documents, GroupScope, Telling, placeh
 from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.lookup import find_tree
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import ancestor_at_depth, node_rows, walk_up
+from weft.store.tree_queries import node_rows
 from weft.tree.content import Text
 from weft.tree.tree import Mode
 

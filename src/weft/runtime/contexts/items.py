@@ -19,7 +19,7 @@ from weft.runtime.operations.permissions import require_access, require_permissi
 from weft.runtime.operations.projects import load_vaults
 from weft.runtime.operations.scope import Scope
 from weft.runtime.views.reader import Opened, Reader
-from weft.store.bodies import bodies_of
+from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
 from weft.tree.access import MemberRole

@@ -1,6 +1,6 @@
 """Requests in layers over a store: from a place in a tree to its envelope, and to what was sent from there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
@@ -11,49 +11,44 @@ from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import ContextItem
 from weft.context.layers.library import Attached
 from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import context_of
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.manifest import Manifest
-from weft.context.render import planned_manifest, tells_all, write_context
-from weft.context.request import Plan, Strip
-from weft.context.result import AssembledContext
+from weft.context.request import Strip
+from weft.context.result import AssembledContext, Snapshot
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
-from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.agent_context import lay_out, see
-from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, require_no_tools
+from weft.providers.base import installed_providers
+from weft.runtime.contexts.agent_context import InRun, see
+from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
 from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
-from weft.runtime.contexts.prepared_request import (
-    Assembly,
-    ContextInputs,
-    Prepared,
-    contents_for,
-    keeping,
-    prepare,
-    with_legacy,
-)
-from weft.runtime.contexts.system_blocks import calls_for_layers, standing_of
+from weft.runtime.contexts.model_agents import AnsweringAgent
+from weft.runtime.contexts.model_request import model_request
+from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.contexts.prepared_request import ContextInputs, keeping, with_cache, with_legacy
+from weft.runtime.contexts.system_blocks import standing_of
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import ReportCached
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.node_values import agent_value
-from weft.runtime.operations.permissions import agent_row, require_access
+from weft.runtime.operations.permissions import require_access
 from weft.runtime.operations.projects import load_vaults
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import envelope_row, legacy_texts, record_of, snapshots_of
-from weft.store.lookup import find_agent
+from weft.store.packed_bodies import snapshots_of
+from weft.store.path_queries import walk_up
+from weft.store.request_records import envelope_row, legacy_texts, record_of
 from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import find_node, walk_up
+from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
-from weft.tree.content import Content, spoken_text
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheProfile
+from weft.tree.content import spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
+from weft.tree.json_names import from_microseconds
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -67,9 +62,13 @@ class Assembler(RequestReader):
     def end_of(self, opened: Opened, node: str | None) -> NodeRow:
         return self._cursor_row(opened) if node is None else self._row(opened, node)
 
-    def gather(self, opened: Opened, node: str | None, options: LayerOptions) -> "ContextInputs":
+    def gather(
+        self, opened: Opened, node: str | None, options: ContextOptions, agent: Agent | None
+    ) -> ContextInputs:
         """All that has to be read for a request from a node."""
-        request, reader = self.request(opened, node, options)
+        if opened.mode is not Mode.DIALOGUE:
+            require_no_tools(options, NO_TURNS)
+        request, reader = self.request(opened, node, options, agent)
         facts = TreeFacts.of(opened)
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
@@ -96,10 +95,6 @@ class Assembler(RequestReader):
         warnings = (*stood.warnings, *mounted.warnings)
         return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
 
-    def render(self, gathered: "ContextInputs") -> Assembly:
-        """The envelope of what was read."""
-        return gathered.written(plan_layers)
-
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
         try:
@@ -114,126 +109,83 @@ class Contexts(Assembler):
     """What models see of a grove's trees, as one agent may look at them."""
 
     def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The context at a node, or at the agent's cursor: what a model would be sent from there.
-
-        In layers, where there is anything that only layers lay out.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            agent = self.looking(opened, options.agent)
-            if agent is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._laid_out(opened, node, options)
-                return self._plain(opened, node, options)
-            gathered = self.gathered(opened, node, options)
-        # A loom-aware agent is shown more, which is read one after another: a reader that
-        # holds a connection while it waits for a second could block others.
-        return see(self, agent, gathered, None)
-
-    def gathered(self, opened: Opened, node: str | None, options: ContextOptions) -> ContextInputs:
-        """All that is read of a path for an agent that sees the tree around it."""
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-        return self.gather(opened, node, LayerOptions.of(options))
-
-    def plain(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
-        """The path alone, without what its turns attached."""
-        with self._tree(tree) as opened:
-            return self._plain(opened, node, options)
+        """The context at a node, or at the agent's cursor: what would be sent to a model from there."""
+        with self.pinned(options.moment) as here, here.opened(tree) as opened:
+            return here.context(opened, node, options, here.answering(opened, options.agent))
 
     def manifest(self, tree: str, node: str | None, options: ContextOptions) -> Manifest:
-        """What would be kept and dropped; hardly any text is read for it.
-
-        The context is written only where texts decide, because some are shortened or counted exactly.
-        """
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            if self.looking(opened, options.agent) is None:
-                if self._calls_for_layers(opened, node, options):
-                    return self._laid_out(opened, node, options).manifest
-                plan, contents = self._planned(opened, node, options)
-                if tells_all(plan) and not plan.request.estimator.seam:
-                    return planned_manifest(plan)
-                return write_context(plan, lambda planned: contents(planned.wanted)).manifest
+        """What would be kept and dropped."""
         return self.at(tree, node, options).manifest
 
-    def _calls_for_layers(self, opened: Opened, node: str | None, options: ContextOptions) -> bool:
-        if opened.mode is not Mode.DIALOGUE:
-            require_no_tools(options, NO_TURNS)
-            return False
-        if options.tool_outputs:
-            return True
-        return calls_for_layers(opened, self.end_of(opened, node), self.actor, options.settings)
+    def context(
+        self,
+        opened: Opened,
+        node: str | None,
+        options: ContextOptions,
+        answering: AnsweringAgent,
+        run: InRun | None = None,
+    ) -> AssembledContext:
+        """What an agent is sent from a node. `run` is what a run adds for the agent that speaks in it.
 
-    def _laid_out(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        assembly = self.render(self.gather(opened, node, LayerOptions.of(options)))
-        return context_of(assembly.plan, assembly.envelope)
-
-    def _plain(self, opened: Opened, node: str | None, options: ContextOptions) -> AssembledContext:
-        plan, contents = self._planned(opened, node, options)
-        return write_context(plan, lambda planned: contents(planned.wanted))
-
-    def _planned(
-        self, opened: Opened, node: str | None, options: ContextOptions
-    ) -> tuple[Plan, Callable[[Iterable[str]], Mapping[str, Content]]]:
-        """A plan, and the reader of the contents that it wants."""
-        if opened.mode is Mode.BUFFER:
-            inputs = self.gather(opened, node, LayerOptions.of(options))
-            return plan_context(inputs.request), inputs.contents
-        request, reader = self.request(opened, node, options)
-        plan = plan_context(replace(request, outline=reader.outline(request)))
-        return plan, lambda wanted: contents_for(wanted, reader)
+        A loom-aware agent also sees the tree around it. This reader is pinned to one snapshot and one moment.
+        """
+        agent, resolved = answering.agent, for_model(options, answering)
+        inputs = self.gather(opened, node, resolved, agent)
+        if agent.loom_aware:
+            plan, context = see(self, agent, inputs, run)
+        else:
+            plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
+        facts = TreeFacts.of(opened)
+        cache = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
+        context = replace(
+            with_cache(inputs, plan, context, agent, self.clock(), profile=cache),
+            tree_id=opened.ulid,
+            node_id=inputs.reader.end.ulid,
+            agent=agent,
+            as_of=from_microseconds(self.clock()),
+            snapshot=Snapshot(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
+        )
+        delivery = model_request(
+            context,
+            answering,
+            options,
+            self.store.blobs,
+            prefill=bool(resolved.prefill),
+            window=resolved.window,
+            grove=facts.grove_id,
+            typed=inputs.request.pending.text,
+            # What a run sends after its first turn belongs to the run.
+            kept=run is None or not run.exchanges,
+        )
+        return replace(context, delivery=delivery)
 
 
 @dataclass(frozen=True, slots=True)
-class Layers(Assembler):
+class Layers(Contexts):
     """What models would be sent of a grove's dialogues, and what they were sent."""
 
     caller: Caller = field(kw_only=True)
 
     @classmethod
     def of(cls, caller: Caller) -> Self:
-        base = Assembler.of(caller)
-        return cls(base.store, base.actor, base.cache, base.clock, base.profiles, caller=caller)
+        base = Contexts.of(caller)
+        return cls(base.store, base.actor, base.cache, base.clock, base.providers, caller=caller)
 
-    def prepare(
-        self, tree: str, node: str, options: LayerOptions, *, is_subject: bool = False, way: str = ""
-    ) -> Prepared:
-        """All that sending takes: messages, cache controls, a prediction, and what to keep of it.
+    def cache_of(self, model: str | None) -> CacheProfile:
+        """The cache of a model; none where the model is not known."""
+        try:
+            provider, name = (self.providers or installed_providers()).model(model or "")
+        except WeftError:
+            return NO_PREFIX_CACHE
+        return provider.profile(name).cache
 
-        `options.agent` says who will answer; its model decides about the cache. A subject is shown
-        nothing of the tree around it, and `way` is how its provider caches, where its name does not
-        say so. Send it, then `keep` it, and let `report` know what the provider had cached.
-        """
-        assembly = self._assembled(tree, node, options, is_subject=is_subject)
-        with self._tree(tree) as opened:
-            return prepare(opened, assembly, self._answering(opened, options.agent), self.clock(), way=way)
-
-    def at(self, tree: str, node: str | None, options: LayerOptions) -> Envelope:
+    def envelope(self, tree: str, node: str | None, options: ContextOptions) -> Envelope:
         """The envelope of a request from a node, or from the agent's cursor."""
-        return self._assembled(tree, node, options).envelope
+        return self.at(tree, node, options).laid_out
 
-    def _assembled(
-        self, tree: str, node: str | None, options: LayerOptions, *, is_subject: bool = False
-    ) -> Assembly:
-        """As the agent that answers is shown it: a loom-aware one sees the tree around it."""
-        with self._tree(tree) as opened:
-            options = self.for_model(opened, options)
-            gathered = self.gather(opened, node, options)
-            agent = None if is_subject else self.looking(opened, options.agent)
-            if agent is None:
-                return self.render(gathered)
-        return lay_out(self, agent, gathered, None)
-
-    def _answering(self, opened: Opened, named: str | None) -> Agent | None:
-        """Who will answer: the agent that is named, or the one that acts, if it is a model."""
-        key = self.actor.agent if named is None else find_agent(opened.session, named)
-        agent = agent_value(agent_row(opened.session, key))
-        return agent if agent.model_ref is not None else None
-
-    def keep(self, prepared: Prepared, *, attempt: str | None = None) -> "Kept":
+    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "Kept":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
-        return self.caller.perform(keeping(prepared, attempt))
+        return self.caller.perform(keeping(context, attempt))
 
     def report(self, kept: "Kept", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
@@ -307,7 +259,7 @@ def _fresh(
     mounted: Mounted,
     attached: list[Attached],
     settings: LayerSettings,
-    options: LayerOptions,
+    options: ContextOptions,
 ) -> dict[str, ContextItem]:
     """With `append` what was attached is what is sent: a note is read when it is attached."""
     if not options.fresh or settings.changed is not Changed.REFRESH:

@@ -15,16 +15,10 @@ from weft.runtime.operations.permissions import agent_row
 from weft.runtime.operations.references import KINDS
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import schema
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.store.session import Session
-from weft.store.tree_queries import (
-    ancestor_at_depth,
-    count_continuations,
-    count_notes,
-    node_row,
-    node_rows,
-    walk_up,
-)
+from weft.store.tree_queries import count_continuations, count_notes, node_row, node_rows
 from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import Content, plain_text, spoken_text

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from weft.argument_checks import Options, option
+from weft.argument_checks import LARGEST, Options, option, shown
+from weft.errors import InvalidInputError
+from weft.tree.content import check_text
 from weft.tree.item import Item
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue, camel
+from weft.tree.json_names import to_microseconds
 from weft.tree.node import Identified
 
 if TYPE_CHECKING:
@@ -16,6 +20,11 @@ if TYPE_CHECKING:
     from weft.context.layers.items import ContextItem
     from weft.context.settings import Changed, Placement
     from weft.context.tokens import EstimatorLike
+
+
+_NODES = "a list of nodes or their ids"
+_STOPS = 100
+_STOP_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +58,29 @@ class FitOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextOptions(FitOptions):
-    """How a context is assembled. What is left out follows from the tree, the grove or the default."""
+class SamplingOptions(FitOptions):
+    """How a model samples its answer. What is left out follows from the agent."""
 
-    max_tokens: int | None = option(None, "The part of the window that is reserved for the answer.", least=0)
+    temperature: float | None = option(None, "The sampling temperature.", least=0, most=10)
+    max_tokens: int | None = option(
+        None, "The longest answer, in tokens: the part of the window that is reserved for it.", least=0
+    )
+    seed: int | None = option(None, "Makes sampling repeatable, where the provider can.", least=-LARGEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextOptions(SamplingOptions):
+    """Everything that decides what is sent to a model. What is left out follows from the agent, the tree or the grove."""
+
+    n: int = option(1, "How many continuations, by each agent.", least=1)
     agent: str | None = option(
         None,
-        "The agent that would answer: its system prompt comes first. Default: the acting agent, if a model.",
+        "The agent that answers; default: the default agent.",
+        least=1,
+        wanted="the name or id of an agent",
+    )
+    as_of: datetime | str | None = option(
+        None, "The moment that relative times are told from; default: now.", wanted="a date and time"
     )
     strategy: "Strategy | str | None" = option(
         None,
@@ -76,15 +101,13 @@ class ContextOptions(FitOptions):
     text: str | None = option(
         None, "Input that is not a node yet; in a buffer it replaces the working buffer."
     )
-    context: Collection[Identified | str] = option((), "Further nodes that the answer draws on.")
-    instructions: Collection[Identified | str] = option((), "Further nodes that are instructions.")
+    context: Collection[Identified | str] = option(
+        (), "Further nodes that the answer draws on.", wanted=_NODES
+    )
+    instructions: Collection[Identified | str] = option(
+        (), "Further nodes that are instructions.", wanted=_NODES
+    )
     tool_outputs: "Sequence[ToolOutput]" = option((), "Outputs of tools for this turn: `grove.tools.run(…)`.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerOptions(ContextOptions):
-    """How a request in layers is assembled: the options of a context, and those of layers."""
-
     items: "Sequence[Item | ContextItem]" = option(
         (), "Items of input that is not a node yet: `grove.vaults.items(…)`."
     )
@@ -103,13 +126,73 @@ class LayerOptions(ContextOptions):
     )
     summary: str | None = option(None, "Replaces the turns before the strip; default: the nodes' summaries.")
     fresh: bool = option(True, "False shows notes and documents as they were when they were attached.")
+    top_p: float | None = option(None, "Sample from this share of the likeliest tokens.", least=0, most=1)
+    stop: Sequence[str] | None = option(
+        None,
+        "Texts that end the answer.",
+        most=_STOPS,
+        wanted=f"a list of at most {_STOPS} texts, none empty",
+    )
+    logprobs: int | None = option(
+        None, "How many likeliest tokens to record at each place.", least=0, most=100
+    )
+
+    def __post_init__(self) -> None:
+        # Without arguments `super` looks for the class that slots replaced.
+        super(ContextOptions, self).__post_init__()
+        for each in self.stop or ():
+            if not 0 < len(each) <= _STOP_LIMIT:
+                raise InvalidInputError(
+                    f"stop must be texts of 1 to {_STOP_LIMIT:,} characters, got {shown(each)}",
+                    hint="leave it out for none",
+                    path="stop",
+                )
+            check_text(each, what="a stop sequence")
+        _ = self.moment
+
+    @property
+    def moment(self) -> int | None:
+        """`as_of` as it is stored: microseconds since 1970."""
+        given = self.as_of
+        if isinstance(given, str):
+            try:
+                given = datetime.fromisoformat(given.strip())
+            except ValueError:
+                raise InvalidInputError(
+                    f"as_of must be a date and time, got {shown(given)}",
+                    hint="write it as 2026-01-31T18:30:00Z",
+                    path="as_of",
+                ) from None
+        if given is None:
+            return None
+        return to_microseconds(given if given.tzinfo is not None else given.replace(tzinfo=UTC))
+
+    def further(self) -> JsonObject:
+        """The options beside settings, sources and sampling that were given, by their names on the wire."""
+        given = {name: getattr(self, name) for name in _FURTHER}
+        if not isinstance(self.annotations, bool):
+            given["annotations"] = list(ids_of(self.annotations))
+        usual = {each.name: each.default for each in fields(ContextOptions)}
+        return {camel(name): value for name, value in given.items() if value != usual[name]}
 
     @classmethod
-    def of(cls, options: ContextOptions) -> "LayerOptions":
-        """The same options, with the defaults of layers."""
-        if isinstance(options, cls):
-            return options
-        return cls(**{each.name: getattr(options, each.name) for each in fields(options)})
+    def names_on_wire(cls) -> dict[str, str]:
+        """Every option by its name on the wire."""
+        return {camel(each.name): each.name for each in fields(cls)}
+
+
+_FURTHER = (
+    *(
+        "prefix_cache",
+        "prefill",
+        "completion",
+        "annotations",
+        "tool_descriptions",
+        "memory_block",
+        "loom_context",
+    ),
+    *("addendum", "summary", "fresh"),
+)
 
 
 def ids_of(nodes: Iterable[Identified | str]) -> tuple[str, ...]:

@@ -9,58 +9,42 @@ from typing import Any, cast
 from sqlalchemy import select
 
 from weft.context.layers.cache import (
-    CacheControls,
-    CacheProfile,
-    CacheWay,
     Instability,
-    Payload,
     Prediction,
     Trigger,
     cache_controls,
-    cache_profile,
     expected_triggers,
     pieces_of,
     predict,
-    record_payload,
     watch,
     watch_descriptions,
 )
 from weft.context.layers.envelope import Envelope, Layer, RequestBlock, sha256_of
 from weft.context.layers.items import LayerId
-from weft.context.layers.render import render_layers
+from weft.context.layers.render import context_of, render_layers
 from weft.context.layers.stored import load_layer, store_envelope
-from weft.context.render import measured
+from weft.context.render import measured, render_context
 from weft.context.request import ContextRequest, Plan
+from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
-from weft.context.settings import LayerSettings, Placement
+from weft.context.settings import Placement
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.operations.envelopes import KeepEnvelope
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import envelope_row, recent_prefixes, record_of, snapshots_of, with_places
 from weft.store.lookup import find_agent
-from weft.store.path_queries import instructing
+from weft.store.packed_bodies import snapshots_of
+from weft.store.path_queries import ancestor_at_depth, instructing
+from weft.store.request_records import envelope_row, recent_prefixes, record_of, with_places
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
-from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """An envelope, with what it was made from."""
-
-    envelope: Envelope
-    plan: Plan
-    end: NodeRow
-    settings: LayerSettings
-    stood: Stood
-
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
@@ -71,83 +55,49 @@ _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """What a generation needs to send a turn, and to keep what it sent."""
-
-    tree_id: str
-    node_id: str
-    agent: Agent | None
-    envelope: Envelope
-    controls: CacheControls
-    prediction: Prediction
-    instabilities: tuple[Instability, ...]
-    turn: tuple[str, ...]
-    """Ids of the nodes whose words are the input."""
-    prefix: bytes
-    """What the request is made of, piece by piece, as later ones are compared with it."""
-
-    @property
-    def provider(self) -> str:
-        """`provider:model`, or nothing where nobody is known to answer."""
-        return "" if self.agent is None else self.agent.model_ref or ""
-
-    @property
-    def payload(self) -> Payload:
-        """The request as a layered view."""
-        return record_payload(
-            self.envelope, provider=self.provider, controls=self.controls, prediction=self.prediction
-        )
-
-    @property
-    def messages(self) -> list[JsonObject]:
-        """In nobody's dialect, the system first."""
-        return self.envelope.llm_messages
-
-    def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = dict(self.payload.to_wire())
-        found["instabilities"] = [each.to_wire() for each in self.instabilities]
-        return found
-
-
-def prepare(opened: Opened, assembly: Assembly, agent: Agent | None, now: int, *, way: str = "") -> Prepared:
-    """Everything about a request that depends on who will answer it.
-
-    `way` is how its provider wants to be told about caching, where the name does not say so.
-    """
-    provider = "" if agent is None else agent.model_ref or ""
-    profile = cache_profile(provider, way)
-    envelope, lifetime = assembly.envelope, assembly.settings.cache_lifetime
+def with_cache(
+    inputs: "ContextInputs",
+    plan: Plan,
+    context: AssembledContext,
+    agent: Agent,
+    now: int,
+    *,
+    profile: CacheProfile,
+) -> AssembledContext:
+    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings."""
+    envelope, opened = context.envelope, inputs.reader.tree
+    if envelope is None:
+        return context
+    provider = agent.model_ref or ""
+    lifetime = inputs.request.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
     # Where nobody asks for a lifetime, only marks end soon.
-    kept = lifetime or (profile.lifetimes[0] if profile.way is CacheWay.MARKS else "1h")
+    usual = profile.lifetimes[0] if profile.lifetimes else "5m"
+    kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
-    unexplained = watch_turn(opened, assembly, agent)
+    unexplained = watch_turn(inputs, envelope, agent)
     if unexplained:
         warnings = (*envelope.warnings, *(each.message for each in unexplained))
         envelope = replace(envelope, warnings=warnings)
-        for each in unexplained:
-            LOG.warning("%s of tree %s, from %s", each.message, opened.ulid, assembly.end.local_id)
     pieces = pieces_of(envelope, profile)
-    return Prepared(
-        tree_id=opened.ulid,
-        node_id=assembly.end.ulid,
-        agent=agent,
+    return replace(
+        context,
         envelope=envelope,
-        # A cache of its own costs as long as it lasts: whoever wants one says how long.
+        warnings=envelope.warnings,
+        # A cache of its own costs as long as it lasts: it is created where a lifetime is set.
         controls=cache_controls(
             envelope,
             profile,
             lifetime=lifetime,
             explicit=lifetime is not None,
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-            end=not assembly.plan.request.preface,
+            end=not plan.request.preface,
         ),
         prediction=_predicted(opened, pieces, profile, provider, since),
         instabilities=tuple(unexplained),
-        turn=tuple(assembly.plan.turn),
+        turn=tuple(plan.turn),
         prefix=b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in pieces),
     )
 
@@ -167,34 +117,37 @@ def _blocks_of(prefix: bytes) -> list[RequestBlock]:
     ]
 
 
-def record(prepared: Prepared) -> None:
-    """The payload recorder: in debug, what is sent as a layered view."""
+def record(context: AssembledContext) -> None:
+    """The payload recorder: the monitor's warnings, and in debug what is sent as a layered view."""
+    for each in context.instabilities:
+        LOG.warning("%s of tree %s, from %s", each.message, context.tree_id, context.node_id)
     if LOG.isEnabledFor(logging.DEBUG):
-        LOG.debug("%s", prepared.payload.text)
+        LOG.debug("%s", context.payload.text)
 
 
-def keeping(prepared: Prepared, attempt: str | None = None) -> KeepEnvelope:
+def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
-    if prepared.agent is None:
-        raise InvalidInputError("nobody was asked", hint="prepare it for an agent that is a model")
-    if prepared.envelope.message_id != prepared.node_id:
-        raise InvalidInputError("words that are no node yet cannot be kept", hint="say them first")
-    record(prepared)
-    stored = store_envelope(prepared.envelope)
+    envelope, prediction = context.laid_out, context.prediction
+    if context.agent is None or prediction is None:
+        raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
+    if envelope.message_id != context.node_id:
+        raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
+    record(context)
+    stored = store_envelope(envelope)
     return KeepEnvelope(
-        tree=prepared.tree_id,
-        node=prepared.node_id,
-        agent=prepared.agent.id,
-        provider=prepared.provider,
+        tree=context.tree_id,
+        node=context.node_id,
+        agent=context.agent.id,
+        provider=context.provider,
         record={
             **stored.record,
-            "turn": list(prepared.turn),
-            "instabilities": [each.to_wire() for each in prepared.instabilities],
+            "turn": list(context.turn),
+            "instabilities": [each.to_wire() for each in context.instabilities],
         },
         snapshots=stored.snapshots,
-        prefix=prepared.prefix,
-        total=prepared.prediction.total,
-        predicted=prepared.prediction.cached,
+        prefix=context.prefix,
+        total=prediction.total,
+        predicted=prediction.cached,
         attempt=attempt,
     )
 
@@ -217,18 +170,19 @@ class _Before:
         return self.layers[name]
 
 
-def watch_turn(opened: Opened, assembly: Assembly, agent: Agent | None) -> list[Instability]:
-    """What no recorded event explains, since the last request of this path to the same agent."""
-    row = None if agent is None else _last_on_path(opened, assembly.end, agent)
-    if row is None or agent is None:
+def watch_turn(inputs: "ContextInputs", envelope: Envelope, agent: Agent) -> list[Instability]:
+    """What changed, without a recorded reason, since the last request of this path to the same agent."""
+    opened, end = inputs.reader.tree, inputs.reader.end
+    row = _last_on_path(opened, end, agent) if agent.id else None
+    if row is None:
         return []
     record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
     before = _layers(opened, record)
-    triggers = set(_triggers(opened, row, record, assembly, agent))
-    triggers |= expected_triggers(before, assembly.envelope)
-    descriptions = [sha256_of(text) for text in assembly.envelope.descriptions]
+    triggers = set(_triggers(inputs, row, record, envelope, agent))
+    triggers |= expected_triggers(before, envelope)
+    descriptions = [sha256_of(text) for text in envelope.descriptions]
     return [
-        *watch(before, assembly.envelope, triggers),
+        *watch(before, envelope, triggers),
         *watch_descriptions(cast("list[str]", record["toolDescriptions"]), descriptions, triggers),
     ]
 
@@ -252,27 +206,25 @@ def _layers(opened: Opened, record: JsonObject) -> _Before:
 
 
 def _triggers(
-    opened: Opened, row: Any, record: JsonObject, assembly: Assembly, agent: Agent
+    inputs: "ContextInputs", row: Any, record: JsonObject, envelope: Envelope, agent: Agent
 ) -> Iterator[Trigger]:
-    session = opened.session
-    if _asked_otherwise(record, assembly):
+    opened, end = inputs.reader.tree, inputs.reader.end
+    if _asked_otherwise(record, envelope):
         yield Trigger.SETTINGS
-    if any(each.depth > row.depth for each in instructing(session, opened.key, assembly.end.position)):
+    if any(each.depth > row.depth for each in instructing(opened.session, opened.key, end.position)):
         yield Trigger.INSTRUCTION
     for kind, payload in _since(opened, opened.key, row.created_at):
         yield from _of_tree_event(kind, payload)
     for kind, payload in _since(opened, GROVE, row.created_at):
-        yield from _of_grove_event(kind, payload, assembly.stood, agent)
+        yield from _of_grove_event(kind, payload, inputs.stood, agent)
 
 
-def _asked_otherwise(record: JsonObject, assembly: Assembly) -> bool:
+def _asked_otherwise(record: JsonObject, envelope: Envelope) -> bool:
     """Whether the call itself wanted something else than the one before."""
     manifest = cast("Mapping[str, JsonValue]", record["manifest"])
     then = cast("Mapping[str, JsonValue]", manifest["settings"])
-    now = assembly.envelope.manifest.facts.settings
-    return record["budget"] != assembly.envelope.budget or any(
-        then.get(each) != now.get(each) for each in _SETTINGS
-    )
+    now = envelope.manifest.facts.settings
+    return record["budget"] != envelope.budget or any(then.get(each) != now.get(each) for each in _SETTINGS)
 
 
 def _since(opened: Opened, chain: int, moment: int) -> Iterator[tuple[EventKind | None, dict[str, Any]]]:
@@ -338,22 +290,26 @@ class ContextInputs:
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def written(self, plan_of: Callable[[ContextRequest], Plan]) -> Assembly:
+    def written(self, plan_of: Callable[[ContextRequest], Plan]) -> tuple[Plan, AssembledContext]:
         """Plan and render, within the budget for certain: an exact count of the whole may pass that of its parts."""
         request = self.request
         while True:
             plan = plan_of(request)
-            envelope = render_layers(plan, self.contents(plan.wanted))
-            over = measured(envelope, request.estimator) - request.budget if request.estimator.seam else 0
+            context = self._rendered(plan)
+            whole = context.envelope or context
+            over = measured(whole, request.estimator) - request.budget if request.estimator.seam else 0
             if over <= 0:
-                return self.assembly(plan, envelope)
+                return plan, context
             request = replace(request, held_back=request.held_back + over)
 
-    def assembly(self, plan: Plan, envelope: Envelope) -> Assembly:
-        """An envelope of it, with what could not be read."""
+    def _rendered(self, plan: Plan) -> AssembledContext:
+        """With what could not be read."""
+        contents = self.contents(plan.wanted)
+        if plan.layout is None:
+            return render_context(plan, contents)
+        envelope = render_layers(plan, contents)
         warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        envelope = replace(envelope, warnings=warnings)
-        return Assembly(envelope, plan, self.reader.end, self.request.settings, self.stood)
+        return context_of(plan, replace(envelope, warnings=warnings))
 
     @property
     def way(self) -> tuple[Placement, float]:

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
 
-from weft.context.layers.cache import OPENAI, CacheProfile, CacheWay, cache_profile, pieces_of, predict
+from weft.context.layers.cache import pieces_of, predict
 from weft.context.layers.envelope import RequestBlock
 from weft.context.layers.items import LayerId
+from weft.context.layers.plan import plan_layers
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.prepared_request import ContextInputs
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.bodies import record_of
+from weft.store.path_queries import walk_up
+from weft.store.request_records import record_of
 from weft.store.rows import ROLES, NodeRow
-from weft.store.tree_queries import node_rows, walk_up
+from weft.store.tree_queries import node_rows
+from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.node import Role
 from weft.tree.progress import Progress, silent
 from weft.tree.tree import Mode
@@ -31,6 +35,7 @@ _READ, _WRITE = 0.1, 1.25
 _STEP = 0.25
 _BRANCHES = 20
 _UNSTABLE = 20
+_COMMON_CACHE = CacheProfile(kind=CacheKind.KEY, grain=128)
 _TURNS = 30
 """Turns from the end over which other settings are tried."""
 
@@ -125,21 +130,21 @@ class TreeStats:
 def tree_stats(
     layers: "Layers",
     tree: str,
-    options: LayerOptions | None = None,
+    options: ContextOptions | None = None,
     *,
     node: str | None = None,
     turns: int = _TURNS,
     progress: Progress = silent,
 ) -> TreeStats:
     """All requests of a tree and of its branches; and, for one branch, what other settings would have cost."""
-    options = options or LayerOptions()
+    options = options or ContextOptions()
     value = layers.tree(tree)
     if value.mode is not Mode.DIALOGUE:
         raise InvalidInputError("requests in layers are made of dialogues", hint="a buffer has no turns")
     leaves = layers.leaves(value.id)
     notes = [f"{len(leaves) - _BRANCHES:,} more branches are not listed"] if len(leaves) > _BRANCHES else []
-    named = options.agent
-    model = None if named is None else layers.agent(named).model_ref
+    agent = None if options.agent is None else layers.agent(options.agent)
+    model = None if agent is None else agent.model_ref
     with layers.opened(value.id) as opened:
         rows = _rows(opened)
         whole = _added(rows.values())
@@ -147,10 +152,13 @@ def tree_stats(
         end = layers.end_of(opened, node)
         asked = _turns(walk_up(opened.session, opened.key, end.position), turns)
         unstable = _unstable(opened, rows)
-        profile = _profile(model, rows.values())
+        # The cache of the named agent's model, else of the last request's; else a common one.
+        last = next((each.provider for each in reversed(list(rows.values()))), None)
+        profile = layers.cache_of(model or last)
+        profile = profile if profile.predictable else _COMMON_CACHE
         try:
             # As it was attached: what a note says today did not cost anything then.
-            trial = _Trial(layers, opened, asked, replace(options, fresh=False), profile)
+            trial = _Trial(layers, opened, asked, replace(options, fresh=False), agent, profile)
             variants = _variants(trial, progress)
         except WeftError as error:
             notes.append(f"other settings could not be tried: {error.message}")
@@ -266,13 +274,6 @@ def _turns(path: Sequence[NodeRow], most: int) -> list[str]:
     return found[-most:] if most else []
 
 
-def _profile(model: str | None, sent: Iterable[_Sent]) -> CacheProfile:
-    """The cache of the named agent's model, else of the provider of the last request; else a common one."""
-    provider = model or next((each.provider for each in reversed(list(sent))), "")
-    found = cache_profile(provider)
-    return OPENAI if found.way is CacheWay.NONE else found
-
-
 @dataclass(slots=True)
 class _Way:
     """Turns, one after the other, as some settings would have sent them."""
@@ -299,7 +300,8 @@ class _Trial:
     layers: "Layers"
     opened: Opened
     asked: Sequence[str]
-    options: LayerOptions
+    options: ContextOptions
+    agent: Agent | None
     profile: CacheProfile
 
     def laid_out(
@@ -310,7 +312,7 @@ class _Trial:
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
-                envelope = self.layers.render(gathered.with_way(library, step)).envelope
+                envelope = gathered.with_way(library, step).written(plan_layers)[1].laid_out
                 found[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
                     whole[library] = found[library, step]
@@ -324,7 +326,7 @@ def _variants(trial: "_Trial", progress: Progress) -> list[Variant]:
     ways: dict[tuple[Placement, float], _Way] = {}
     current = Placement.SYSTEM, 0.0
     for number, node in enumerate(trial.asked, start=1):
-        gathered = trial.layers.gather(trial.opened, node, trial.options)
+        gathered = trial.layers.gather(trial.opened, node, trial.options, trial.agent)
         if not ways:
             current = gathered.way
             wanted = [current, *((each, step) for each in Placement for step in (0.0, _STEP))]

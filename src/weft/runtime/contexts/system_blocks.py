@@ -1,6 +1,5 @@
 """What stands in L1 besides the system context: the user's memory, and the blocks of the tree's project."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,7 +14,6 @@ from weft.context.tokens import JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.documents import CreateDocument, WriteInDocument, load_document
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
@@ -24,13 +22,10 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import Prefer
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.path_queries import attaching, attachments_on
-from weft.store.rows import Flag, NodeRow
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.document import Document
-from weft.tree.json import JsonValue
 from weft.tree.reference import Project, ProjectItem, ProjectItemKind
 
 USER_MEMORY = "userMemory"
@@ -145,32 +140,6 @@ def _as_item(found: Document) -> ContextItem:
 
 def _timeless(item: ContextItem) -> ContextItem:
     return ContextItem(item=item.item, title=item.title)
-
-
-def calls_for_layers(
-    opened: Opened, end: NodeRow, actor: Actor, call: Mapping[str, JsonValue] | None = None
-) -> bool:
-    """Whether a request from a node has anything that only layers lay out.
-
-    Items on its path, a project, a memory, a strip, or messages that were saved elsewhere as
-    they had been sent. Without any of these the request is the same either way.
-    """
-    facts = TreeFacts.of(opened)
-    has_more = facts.has_project or facts.has_legacy
-    if has_more or (end.near_attachments is not None and _has_items(opened, end)):
-        return True
-    settings = resolve_layer_settings(facts.grove, facts.tree, call or {})
-    if settings.strip_turns is not None:
-        return True
-    return memory_name(opened.session, actor, settings) is not None
-
-
-def _has_items(opened: Opened, end: NodeRow) -> bool:
-    rows = attaching(opened.session, opened.key, end.position)
-    held = attachments_on(
-        opened.session, opened.key, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS]
-    )
-    return any(held.values())
 
 
 _TITLE = "Memory"

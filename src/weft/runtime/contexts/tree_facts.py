@@ -32,6 +32,8 @@ _FACTS = select(
     .exists(),
     _trees.c.events,
     _trees.c.head,
+    select(schema.grove.c.head).scalar_subquery(),
+    select(schema.grove.c.ulid).scalar_subquery(),
 ).where(_trees.c.key == bindparam("the_tree"))
 
 
@@ -50,6 +52,8 @@ class TreeFacts(NamedTuple):
     events: int
     head: bytes | None
     """The last event's hash: as long as it is the same, nothing in the tree has changed."""
+    grove_head: bytes | None
+    grove_id: str
 
     @classmethod
     def of(cls, opened: Opened) -> "TreeFacts":
@@ -58,6 +62,7 @@ class TreeFacts(NamedTuple):
     @classmethod
     def _read(cls, opened: Opened) -> "TreeFacts":
         (row,) = opened.session.rows(_FACTS, {"the_tree": opened.key})
-        grove, tree, system_context, *has, events, head = row
-        read = [orjson.loads(grove), orjson.loads(tree), system_context, *map(bool, has), events, head]
+        grove, tree, system_context, *has, events, head, grove_head, grove_id = row
+        read = [orjson.loads(grove), orjson.loads(tree), system_context, *map(bool, has)]
+        read += [events, head, grove_head, grove_id]
         return cls._make(read)

@@ -15,17 +15,18 @@ from weft.errors import NotFoundError, StorageError
 from weft.provenance.bundle import BundleWriter
 from weft.provenance.chain import hashed_value
 from weft.provenance.damaged_rows import values_of
+from weft.provenance.findings import Findings, Report, Verdict
 from weft.provenance.node_columns import Neighbours, ancestry, readable_nodes
 from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts_of
-from weft.provenance.report import Findings, Report, Verdict
 from weft.provenance.timestamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
 from weft.runtime.operations.node_values import value_of
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.bodies import load_body, manifest_of, request_segments
 from weft.store.lookup import find_tree
+from weft.store.packed_bodies import load_body
+from weft.store.request_records import manifest_of, request_segments
 from weft.store.rows import AGENT_TYPES, NodeRow, load_content
 from weft.store.session import Session
 from weft.store.transaction import GROVE

@@ -18,9 +18,9 @@ from weft.runtime.operations.attempts import (
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
-from weft.store.bodies import save_manifest
 from weft.store.leases import lease_at, lease_taken
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
+from weft.store.request_records import save_manifest
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.content import Content

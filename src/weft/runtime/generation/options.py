@@ -1,77 +1,43 @@
 """The options of a generation and of a collaborator's run: every keyword with its type, its default and its description."""
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from weft.argument_checks import LARGEST, option, shown
+from weft.argument_checks import option, shown
 from weft.errors import InvalidInputError, LimitExceededError
-from weft.runtime.contexts.options import FitOptions, ids_of
-from weft.tree.content import check_text
+from weft.runtime.contexts.options import ContextOptions, SamplingOptions, ids_of
 from weft.tree.json import JsonObject
-from weft.tree.node import Identified
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
-    from weft.context.layers.blocks import ToolOutput
-    from weft.runtime.generation.assembly import RequestAssembler
+    from weft.context.result import AssembledContext
 
 MOST_AT_ONCE = 100
 """Continuations of one call, all agents together."""
 _LONGEST_WAIT = 3_600
 _MOST = 1_000_000
 _MOST_DOLLARS = 1_000_000_000
-_STOPS = 100
-_STOP_LIMIT = 1_000
-_NODES = "a list of nodes or their ids"
+_TIMEOUT = "Seconds without a word after which the call fails."
+_UNATTENDED = "In a loop without a person: a paid model then needs a spend cap."
+_BESIDE_PREPARED = frozenset({"prepared", "timeout", "unattended", "idempotency_key", "max_price"})
+"""Options that decide nothing about what is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions(FitOptions):
-    """How a model is called. What is left out follows from the agent, the tree or the grove."""
+class GenerationOptions(ContextOptions):
+    """How nodes are generated: what is sent, who answers, and what it may cost."""
 
-    temperature: float | None = option(None, "The sampling temperature.", least=0, most=10)
-    max_tokens: int | None = option(None, "The longest answer, in tokens.", least=1)
-    seed: int | None = option(None, "Makes sampling repeatable, where the provider can.", least=-LARGEST)
-    timeout: float | None = option(
-        None, "Seconds without a word after which the call fails.", least=0.001, most=_LONGEST_WAIT
-    )
-    unattended: bool = option(False, "In a loop without a person: a paid model then needs a spend cap.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationOptions(CallOptions):
-    """How nodes are generated."""
-
-    n: int = option(1, "How many continuations, by each agent.", least=1)
-    agent: str | None = option(
-        None,
-        "The agent that answers; default: the default agent.",
-        least=1,
-        wanted="the name or id of an agent",
-    )
     agents: Collection[str] = option(
         (), "Several agents, to compare: each gives n.", wanted="a list of names or ids of agents"
     )
-    context: Collection[Identified | str] = option(
-        (), "Further nodes that the answer draws on.", wanted=_NODES
+    prepared: "AssembledContext | None" = option(
+        None, "Send exactly this context: `node.context(…)`.", wanted="a context of this node"
     )
-    instructions: Collection[Identified | str] = option(
-        (), "Further nodes that are instructions.", wanted=_NODES
-    )
-    top_p: float | None = option(None, "Sample from this share of the likeliest tokens.", least=0, most=1)
-    stop: Sequence[str] | None = option(
-        None,
-        "Texts that end the answer.",
-        most=_STOPS,
-        wanted=f"a list of at most {_STOPS} texts, none empty",
-    )
-    logprobs: int | None = option(
-        None, "How many likeliest tokens to record at each place.", least=0, most=100
-    )
-    tool_outputs: "Sequence[ToolOutput]" = option((), "Outputs of tools for this turn: `grove.tools.run(…)`.")
+    timeout: float | None = option(None, _TIMEOUT, least=0.001, most=_LONGEST_WAIT)
+    unattended: bool = option(False, _UNATTENDED)
     idempotency_key: str | None = option(
         None,
         "Repeating the key returns the first result.",
@@ -81,23 +47,26 @@ class GenerationOptions(CallOptions):
     )
     max_price: float | Decimal | str | None = option(None, "Dollars; a call that could cost more is refused.")
 
-    assembly: "RequestAssembler | None" = option(
-        None, "Assembles the request instead of Weft.", wanted="a function that assembles a request"
-    )
-
     def __post_init__(self) -> None:
         # Without arguments `super` looks for the class that slots replaced.
         super(GenerationOptions, self).__post_init__()
-        for each in self.stop or ():
-            if not 0 < len(each) <= _STOP_LIMIT:
-                raise InvalidInputError(
-                    f"stop must be texts of 1 to {_STOP_LIMIT:,} characters, got {shown(each)}",
-                    hint="leave it out for none",
-                    path="stop",
-                )
-            check_text(each, what="a stop sequence")
         if self.agent is not None and self.agents:
             raise InvalidInputError("agent and agents are both given", hint="name them all in agents")
+        if self.max_tokens == 0:
+            raise InvalidInputError(
+                "max_tokens must be at least 1, got 0",
+                hint=self.specs()["max_tokens"].help,
+                path="max_tokens",
+            )
+        for name in ("text", "items"):
+            if getattr(self, name):
+                raise InvalidInputError(
+                    f"{name} is input that is not a node yet",
+                    hint="say it, and generate from there",
+                    path=name,
+                )
+        if self.prepared is not None:
+            self._refuse_assembling()
         names = self.agent_names
         if len(set(names)) < len(names):
             raise InvalidInputError(
@@ -111,6 +80,16 @@ class GenerationOptions(CallOptions):
         if self.max_price is not None:
             dollars_from(self.max_price, "max_price")
 
+    def _refuse_assembling(self) -> None:
+        """A prepared context is sent as it is."""
+        for each in fields(GenerationOptions):
+            if each.name not in _BESIDE_PREPARED and getattr(self, each.name) != each.default:
+                raise InvalidInputError(
+                    f"{each.name} cannot be given with prepared",
+                    hint="give it to the context that is prepared",
+                    path=each.name,
+                )
+
     @property
     def agent_names(self) -> tuple[str, ...]:
         """The agents that answer; none: the default one."""
@@ -122,7 +101,11 @@ class GenerationOptions(CallOptions):
 
     def body(self) -> JsonObject:
         """What makes two calls the same."""
+        if self.prepared is not None:
+            delivery = self.prepared.delivery
+            return {"prepared": "" if delivery is None else delivery.fingerprint}
         return {
+            **self.further(),
             "n": self.n,
             "agents": list(self.agent_names),
             "context": list(ids_of(self.context)),
@@ -141,8 +124,11 @@ class GenerationOptions(CallOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions(CallOptions):
+class RunOptions(SamplingOptions):
     """How a collaborator's run goes. A reached limit ends it with a note."""
+
+    timeout: float | None = option(None, _TIMEOUT, least=0.001, most=_LONGEST_WAIT)
+    unattended: bool = option(False, _UNATTENDED)
 
     turns: int = option(12, "How often the model may answer.", least=1, most=_MOST)
     tokens: int = option(
@@ -158,6 +144,7 @@ class RunOptions(CallOptions):
         super(RunOptions, self).__post_init__()
         if self.dollars is not None:
             dollars_from(self.dollars, "dollars")
+        _ = self.generation
 
     @property
     def budget(self) -> Decimal | None:
@@ -167,7 +154,8 @@ class RunOptions(CallOptions):
     @property
     def generation(self) -> GenerationOptions:
         """How each turn is generated."""
-        return GenerationOptions(**{each.name: getattr(self, each.name) for each in fields(CallOptions)})
+        names = [*(each.name for each in fields(SamplingOptions)), "timeout", "unattended"]
+        return GenerationOptions(**{name: getattr(self, name) for name in names})
 
     def reached(self, *, turns: int, tokens: int, seconds: float) -> str | None:
         """Why the run ends, if a limit is reached."""

@@ -3,26 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 import orjson
 
-from weft.errors import InvalidInputError, LimitExceededError
-from weft.providers.base import ModelName, ModelProfile, Parameters, Provider, Request
+from weft.context.result import AssembledContext
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError
+from weft.providers.base import ModelProfile
 from weft.runtime.contexts.layers import Contexts
-from weft.runtime.contexts.options import ids_of
-from weft.runtime.generation.assembly import (
-    AssembledRequest,
-    AssemblyInput,
-    RequestAssembler,
-    assemble_in_layers,
-    assemble_plainly,
-    choose_assembler,
-    neutral_hash,
-    options_of,
-    parameters_for,
-    parameters_to_wire,
-    request_of,
+from weft.runtime.contexts.model_agents import (
+    AnsweringAgent,
+    ShareEmbedded,
+    answering_agents,
+    registry_of,
 )
+from weft.runtime.contexts.model_request import ModelRequest, neutral_hash, parameters_to_wire
+from weft.runtime.contexts.options import ids_of
+from weft.runtime.contexts.prepared_request import keeping, record
+from weft.runtime.events.log import grove_id
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.spending import (
     Spender,
@@ -34,26 +32,16 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import PlannedCall, StartCalls, StartedCalls
-from weft.runtime.generation.start_point import (
-    StartPlace,
-    StartPoint,
-    StartPointReader,
-    choose_agents,
-    registry_of,
-)
+from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPointReader
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import load_settings
+from weft.runtime.views.reader import Opened
 from weft.store.model_calls import MICROS
-from weft.tree.agent import Agent
+from weft.store.session import Session
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
-from weft.tree.tree import Mode
-
-_SEED_RANGE = 2**31
-_NAMES: dict[RequestAssembler, str] = {assemble_plainly: "plain", assemble_in_layers: "layers"}
-_LOOM_AWARE = "loom-aware"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,45 +113,40 @@ class GenerationPlan:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _ChosenAgent:
-    """An agent that is asked, its key, its provider and the provider's name for its model."""
-
-    agent: Agent
-    key: int
-    provider: Provider
-    model: str
-
-    @property
-    def profile(self) -> ModelProfile:
-        return self.provider.profile(self.model)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AgentRequest:
     """The request of one agent, before it is split into calls."""
 
-    chosen: _ChosenAgent
-    profile: ModelProfile
-    request: Request
-    assembled: AssembledRequest
-    generation: JsonObject
-    """How it was asked, to be asked again."""
-    choices: tuple[int, ...]
-    """How many of each call."""
+    context: AssembledContext
+    delivery: ModelRequest
+
+    @property
+    def agent(self) -> AnsweringAgent:
+        return self.delivery.answering
+
+    @property
+    def profile(self) -> ModelProfile:
+        return self.delivery.profile
+
+    @property
+    def cached(self) -> int | None:
+        """How many tokens the provider will find in its cache, where that can be told."""
+        prediction = self.context.prediction
+        return prediction.cached if prediction is not None and self.profile.prefix_cache else None
 
     def expected(self, n: int) -> int:
         """The highest price of n answers, in millionths of a dollar."""
-        answer = self.request.parameters.max_tokens
-        return expected_micros(self.profile, prompt=self.assembled.tokens, answer=answer, n=n)
+        answer = self.delivery.request.parameters.max_tokens
+        return expected_micros(self.profile, prompt=self.context.tokens, answer=answer, n=n)
 
 
 def preflight(caller: Caller, place: StartPlace, options: GenerationOptions) -> Preflight:
-    """Tokens and price; nothing is written (but the embedded model's agent, if there is no agent at all)."""
-    starts = StartPointReader(caller.store, caller.actor)
-    here = starts.here(place.tree, place.node, caller.executor.clock())
-    agents = _choose(caller, place, options)
-    return _preflight(_assemble(caller, here, agents, options, text=None), options.n)
+    """Tokens and price; nothing is written."""
+    with Contexts.of(caller).pinned(options.moment) as contexts:
+        here = _start(contexts, place, options, caller.executor.clock())
+        with contexts.opened(here.tree_id) as opened:
+            agents = _agents(caller, opened.session, place, options)
+            return _preflight(_requests(contexts, opened, here, place=place, agents=agents, options=options))
 
 
 def plan_generation(
@@ -171,24 +154,37 @@ def plan_generation(
 ) -> GenerationPlan:
     """Check, commit what was typed, assemble, and write down what is going to be asked.
 
+    All that is read is read in one snapshot; only after a commit there is another.
     `remarks`: an annotation of a document may be answered.
     """
-    starts, clock = StartPointReader(caller.store, caller.actor), caller.executor.clock
-    here = starts.here(place.tree, place.node, clock(), remarks=remarks)
-    agents = _choose(caller, place, options)
-    _check_caps(caller, here, agents, options)
-    if here.typed:
-        # It is kept if the generation fails; if it ends this path, the generation goes on from there.
-        node = caller.perform(CommitBuffer(tree=here.tree_id))
-        end = here.node_id if node is None or not here.typed_here else node.id
-        here = starts.here(here.tree_id, end, clock())
-    requests = _assemble(caller, here, agents, options)
+    reading, prepared, is_first = Contexts.of(caller), options.prepared, True
+    while True:
+        with reading.pinned(options.moment) as contexts:
+            here = _start(contexts, place, options, caller.executor.clock(), remarks=remarks)
+            with contexts.opened(here.tree_id) as opened:
+                if prepared is not None and is_first:
+                    _check_prepared(opened, here, prepared)
+                agents = _agents(caller, opened.session, place, options)
+                _check_caps(opened.session, here, agents, options, caller.executor.clock())
+                is_committed = not here.typed or not is_first
+                if is_committed and all(each.key is not None for each in agents):
+                    requests = _requests(contexts, opened, here, place=place, agents=agents, options=options)
+                    break
+        is_first = False
+        if not is_committed:
+            # It is kept if the generation fails; if it ends this path, the generation goes on from there.
+            node = caller.perform(CommitBuffer(tree=here.tree_id))
+            end = here.node_id if node is None or not here.typed_here else node.id
+            place = replace(place, tree=here.tree_id, node=end)
+        if any(each.key is None for each in agents):
+            caller.perform(ShareEmbedded(registry=registry_of(caller.executor)))
     _check_price(requests, options)
+    asked = requests[0].delivery.options
     sources = (
-        *(Source(node, SourceRole.CONTEXT) for node in ids_of(options.context)),
-        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(options.instructions)),
+        *(Source(node, SourceRole.CONTEXT) for node in ids_of(asked.context)),
+        *(Source(node, SourceRole.INSTRUCTION) for node in ids_of(asked.instructions)),
     )
-    calls = tuple(_calls(requests))
+    calls = tuple(_calls(requests, here, options))
     started = caller.perform(
         StartCalls(
             tree=here.tree_id,
@@ -208,85 +204,130 @@ def plan_generation(
             for call, (key, ulid) in zip(calls, started.attempts, strict=True)
         ),
         started=started,
-        tokens=max(each.assembled.tokens for each in requests),
+        tokens=max(each.context.tokens for each in requests),
         cursor=here.cursor,
     )
 
 
-def _choose(caller: Caller, place: StartPlace, options: GenerationOptions) -> list[_ChosenAgent]:
-    registry = registry_of(caller.executor)
-    return [
-        _ChosenAgent(
-            replace(agent, permissions=frozenset()) if place.as_subjects else agent,
-            key,
-            *registry.model(ModelName.parse(agent.model_ref or "")),
+def _start(
+    contexts: Contexts, place: StartPlace, options: GenerationOptions, now: int, *, remarks: bool = False
+) -> StartPoint:
+    node, prepared = place.node, options.prepared
+    if node is None and prepared is not None and prepared.tree_id == place.tree:
+        node = prepared.node_id
+    return StartPointReader(contexts.store, contexts.actor).here(place.tree, node, now, remarks=remarks)
+
+
+def _delivery_of(context: AssembledContext) -> ModelRequest:
+    if not isinstance(context.delivery, ModelRequest):
+        raise InvalidInputError(
+            "the prepared context was made of values", hint="prepare it with node.context(…)", path="prepared"
         )
-        for agent, key in choose_agents(caller, options.agent_names)
-    ]
+    return context.delivery
 
 
-def _assemble(
-    caller: Caller,
+def _check_prepared(opened: Opened, here: StartPoint, context: AssembledContext) -> None:
+    """Refuse a context of another place, and one whose input has changed since."""
+    delivery = _delivery_of(context)
+    other = None
+    if delivery.grove != grove_id(opened.session):
+        other = "another grove"
+    elif context.tree_id != here.tree_id:
+        other = "another tree"
+    elif context.node_id != here.node_id:
+        other = "another node"
+    if other is not None:
+        raise InvalidInputError(
+            f"the prepared context is of {other}", hint="prepare it where it is sent from", path="prepared"
+        )
+    if delivery.options.text or delivery.options.items:
+        raise InvalidInputError(
+            "the prepared context has input that is not a node yet",
+            hint="say it, and prepare from there",
+            path="prepared",
+        )
+    if delivery.typed != (here.typed if here.typed_here else ""):
+        raise ConflictError(
+            "the uncommitted text has changed since the context was prepared", hint="prepare it again"
+        )
+
+
+def _agents(
+    caller: Caller, session: Session, place: StartPlace, options: GenerationOptions
+) -> list[AnsweringAgent]:
+    """The agents that answer, each with its provider."""
+    names, prepared = options.agent_names, options.prepared
+    if prepared is not None:
+        own = _delivery_of(prepared).answering.agent
+        names = (own.id,) if own.id else ()
+    agents = answering_agents(session, registry_of(caller.executor), names)
+    for each in agents:
+        if prepared is not None and each.agent.model_ref != prepared.provider:
+            raise ConflictError(
+                f"{each.agent.name!r} has another model than the context was prepared for",
+                hint="prepare it again",
+            )
+        if each.missing is not None:
+            raise each.missing
+    if place.as_subjects:
+        return [replace(each, agent=replace(each.agent, permissions=frozenset())) for each in agents]
+    return agents
+
+
+def _requests(
+    contexts: Contexts,
+    opened: Opened,
     here: StartPoint,
-    agents: list[_ChosenAgent],
+    *,
+    place: StartPlace,
+    agents: list[AnsweringAgent],
     options: GenerationOptions,
-    text: str | None = "",
 ) -> list[_AgentRequest]:
-    return [_request(caller, here, each, options, text) for each in agents]
-
-
-def _request(
-    caller: Caller, here: StartPoint, chosen: _ChosenAgent, options: GenerationOptions, text: str | None
-) -> _AgentRequest:
-    executor, profile = caller.executor, chosen.profile
-    given = AssemblyInput(
-        caller=caller,
-        contexts=Contexts(executor.store, caller.actor, executor.contents, executor.clock),
-        tree=here.tree_id,
-        node=here.node_id,
-        agent=chosen.agent,
-        model=chosen.model,
-        profile=profile,
-        options=options,
-        text=text,
-    )
-    assembler = options.assembly or choose_assembler(given, dialogue=here.mode is Mode.DIALOGUE)
-    assembled = assembler(given)
-    parameters = _within(parameters_for(chosen.agent, options), profile)
-    request = request_of(given, assembled, parameters)
-    return _AgentRequest(
-        chosen=chosen,
-        profile=profile,
-        request=request,
-        assembled=assembled,
-        generation=_generation(given, assembler, request),
-        choices=tuple(_shares(options.n, profile.choices)),
-    )
+    requests: list[_AgentRequest] = []
+    for each in agents:
+        if options.prepared is not None:
+            context = replace(options.prepared, agent=each.agent)
+            delivery = replace(_delivery_of(context), answering=each)
+        else:
+            context = (
+                contexts.context(opened, here.node_id, options, each)
+                if place.turn is None
+                else place.turn(contexts, opened, options, each)
+            )
+            delivery = _delivery_of(context)
+        if delivery.refusal is not None:
+            raise delivery.refusal
+        requests.append(_AgentRequest(context=context, delivery=delivery))
+    return requests
 
 
 def _check_caps(
-    caller: Caller, here: StartPoint, agents: list[_ChosenAgent], options: GenerationOptions
+    session: Session,
+    here: StartPoint,
+    agents: list[AnsweringAgent],
+    options: GenerationOptions,
+    now: int,
 ) -> None:
     """Before what was typed is committed: refuse if there is nothing left to spend at all."""
-    paid = [each for each in agents if is_paid(each.profile)]
+    paid = [each for each in agents if each.profile is not None and is_paid(each.profile)]
     if not paid:
         return
-    now = caller.executor.clock()
-    with caller.store.read() as session:
-        caps = caps_of(load_settings(session))
-        for each in paid:
-            agent = each.agent
-            spender = Spender(
-                tree=here.tree,
-                tree_id=here.tree_id,
-                agent=each.key,
-                agent_id=agent.id,
-                agent_name=agent.name,
-            )
-            if options.unattended:
-                held = caps_for(caps, spender)
-                require_held(held, each.profile, who=repr(agent.name), model=agent.model_ref or "")
-            require_room(session, spender, now=now, more=0, mine=0)
+    caps = caps_of(load_settings(session))
+    for each in paid:
+        agent, profile = each.agent, each.profile
+        if each.key is None or profile is None:
+            continue
+        spender = Spender(
+            tree=here.tree,
+            tree_id=here.tree_id,
+            agent=each.key,
+            agent_id=agent.id,
+            agent_name=agent.name,
+        )
+        if options.unattended:
+            held = caps_for(caps, spender)
+            require_held(held, profile, who=repr(agent.name), model=agent.model_ref or "")
+        require_room(session, spender, now=now, more=0, mine=0)
 
 
 def _check_price(requests: list[_AgentRequest], options: GenerationOptions) -> None:
@@ -294,7 +335,7 @@ def _check_price(requests: list[_AgentRequest], options: GenerationOptions) -> N
     most = options.highest_price
     if most is None:
         return
-    price = _preflight(requests, options.n).dollars
+    price = _preflight(requests).dollars
     if price is None or price > most:
         cost = "the price is not known" if price is None else f"this may cost ${price:.4f}"
         raise LimitExceededError(
@@ -302,82 +343,71 @@ def _check_price(requests: list[_AgentRequest], options: GenerationOptions) -> N
         )
 
 
-def _preflight(requests: list[_AgentRequest], n: int) -> Preflight:
-    return Preflight(
-        agents=tuple(
+def _preflight(requests: list[_AgentRequest]) -> Preflight:
+    agents: list[AgentPreflight] = []
+    for each in requests:
+        calls, profile = each.delivery.calls, each.profile
+        is_known = profile.prices is not None or profile.local
+        micros = sum(each.expected(call.parameters.n) for call in calls)
+        agents.append(
             AgentPreflight(
-                agent=each.chosen.agent.name,
-                model=each.chosen.agent.model_ref or "",
-                n=n,
-                requests=len(each.choices),
-                tokens=each.assembled.tokens,
-                window=each.profile.window,
-                cached=each.assembled.cached,
-                dollars=None
-                if each.profile.prices is None and not each.profile.local
-                else Decimal(sum(map(each.expected, each.choices))) / MICROS,
+                agent=each.agent.agent.name,
+                model=each.agent.agent.model_ref or "",
+                n=each.delivery.options.n,
+                requests=len(calls),
+                tokens=each.context.tokens,
+                window=profile.window,
+                cached=each.cached,
+                dollars=Decimal(micros) / MICROS if is_known else None,
             )
-            for each in requests
         )
-    )
+    return Preflight(agents=tuple(agents))
 
 
-def _calls(requests: list[_AgentRequest]) -> Iterator[PlannedCall]:
+def _calls(
+    requests: list[_AgentRequest], here: StartPoint, options: GenerationOptions
+) -> Iterator[PlannedCall]:
     slot = 0
     for each in requests:
-        for number, n in enumerate(each.choices):
-            parameters = replace(each.request.parameters, n=n)
-            if parameters.seed is not None and number:
-                # The same seed twice would be the same words twice.
-                parameters = replace(parameters, seed=(parameters.seed + number) % _SEED_RANGE)
+        context, delivery, provider = each.context, each.delivery, each.agent.provider
+        if provider is None:
+            raise each.agent.missing or InvalidInputError(f"{each.agent.agent.name!r} has no provider")
+        if context.envelope is not None and not delivery.kept:
+            record(context)
+        generation = _generation(context, delivery, here)
+        for request in delivery.calls:
+            n = request.parameters.n
             manifest: JsonObject = {
-                **each.assembled.manifest,
-                "generation": {**each.generation, "parameters": parameters_to_wire(parameters)},
+                **context.manifest.stored(),
+                "generation": {**generation, "parameters": parameters_to_wire(request.parameters)},
             }
+            parameters = replace(request.parameters, timeout=options.timeout)
             yield PlannedCall(
                 slots=tuple(range(slot, slot + n)),
-                agent=each.chosen.agent,
-                provider=each.chosen.provider,
+                agent=each.agent.agent,
+                provider=provider,
                 profile=each.profile,
-                request=replace(each.request, parameters=parameters),
+                request=replace(request, parameters=parameters),
                 manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
-                envelope=each.assembled.keep,
-                unsummarised=each.assembled.unsummarised,
+                envelope=partial(keeping, context) if delivery.kept else None,
+                unsummarised=context.unsummarised,
             )
             slot += n
 
 
-def _shares(n: int, most: int) -> Iterator[int]:
-    """N choices in as few requests as the model's provider takes."""
-    for start in range(0, n, max(1, most)):
-        yield min(n - start, max(1, most))
-
-
-def _within(parameters: Parameters, profile: ModelProfile) -> Parameters:
-    """What the model offers: probabilities are left out where there are none, and a seed has no use."""
-    profile.check_temperature(parameters.temperature)
-    most, limit = parameters.max_tokens, profile.output_limit
-    if most is not None and limit is not None and most > limit:
-        raise InvalidInputError(f"max_tokens is {most:,}; the model gives at most {limit:,}")
-    wanted = parameters.logprobs
-    if wanted is not None and wanted > profile.logprobs:
-        raise InvalidInputError(
-            f"{wanted} alternatives of each token are wanted; the model offers {profile.logprobs or 'none'}"
-        )
-    return parameters
-
-
-def _generation(given: AssemblyInput, assembler: RequestAssembler, request: Request) -> JsonObject:
+def _generation(context: AssembledContext, delivery: ModelRequest, here: StartPoint) -> JsonObject:
     """What is needed, beside the engine's account, to assemble it again."""
-    options, profile = given.options, given.profile
+    options, profile, agent = delivery.options, delivery.profile, delivery.answering.agent
+    laid_out = "plain" if context.envelope is None else "layers"
+    further = options.further()
     return {
-        "agent": given.agent.id,
-        "parent": given.node,
-        "model": given.agent.model_ref,
-        "assembly": _LOOM_AWARE if given.agent.loom_aware else _NAMES.get(assembler, "another"),
+        "agent": agent.id,
+        "parent": here.node_id,
+        "model": agent.model_ref,
+        "assembly": "loom-aware" if agent.loom_aware else laid_out,
         "limit": options.limit,
-        "window": options_of(given).window,
+        "window": delivery.window,
         "maxTokens": options.max_tokens,
         "preferences": options.settings,
         "context": list(ids_of(options.context)),
@@ -385,6 +415,7 @@ def _generation(given: AssemblyInput, assembler: RequestAssembler, request: Requ
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "completion": profile.completion,
-        "request": neutral_hash(request),
+        "request": neutral_hash(delivery.request),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
+        **({"options": further} if further else {}),
     }

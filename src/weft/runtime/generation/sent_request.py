@@ -12,29 +12,19 @@ from weft.context.manifest import RENDERER, Manifest
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
-from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
+from weft.providers.base import ModelProfile, ProviderRegistry, Request
 from weft.runtime.contexts.layers import Contexts
+from weft.runtime.contexts.model_agents import AnsweringAgent, registry_of
+from weft.runtime.contexts.model_request import ModelRequest, neutral_hash, parameters_from_wire
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
-from weft.runtime.generation.assembly import (
-    AssemblyInput,
-    RequestAssembler,
-    assemble_in_layers,
-    assemble_plainly,
-    neutral_hash,
-    parameters_for,
-    parameters_from_wire,
-    request_of,
-)
-from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import registry_of
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
+from weft.tree.cache_profile import NO_PREFIX_CACHE
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
-
-_ASSEMBLIES: dict[str, RequestAssembler] = {"plain": assemble_plainly, "layers": assemble_in_layers}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +93,9 @@ def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
     asked = cast("Mapping[str, Any]", sent.generation)
     if not asked:
         return Rebuilt.UNKNOWN, "it is not known how it was asked for"
-    assembly = _ASSEMBLIES.get(asked["assembly"])
     if asked["assembly"] == "loom-aware":
         return Rebuilt.UNKNOWN, "what a loom-aware agent is shown changes with time"
-    if assembly is None:
+    if asked["assembly"] not in {"plain", "layers"}:
         return Rebuilt.UNKNOWN, "it was assembled in a way of its own"
     if asked.get("tools"):
         return Rebuilt.UNKNOWN, f"what tools gave ({', '.join(asked['tools'])}) is not asked for again"
@@ -116,7 +105,7 @@ def _again(caller: Caller, sent: SentRequest) -> tuple[Rebuilt, str]:
             f"it was rendered by version {sent.manifest.facts.renderer}; this is {RENDERER}",
         )
     try:
-        request = _assemble(caller, sent, asked, assembly)
+        request = _assemble(caller, sent, asked)
         if neutral_hash(request) != asked["request"]:
             return Rebuilt.DIFFERS, "what it was made of has changed since"
         body = _composed(registry_of(caller.executor), sent, request)
@@ -139,36 +128,33 @@ def _composed(registry: ProviderRegistry, sent: SentRequest, request: Request) -
     return model_loop().submit(dry_run(provider, again, sent=sent.body)).result()[-1].body
 
 
-def _assemble(
-    caller: Caller, sent: SentRequest, asked: Mapping[str, Any], assembly: RequestAssembler
-) -> Request:
+def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Request:
     edge = sent.node.edge
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
-    options = GenerationOptions(
-        agents=(asked["agent"],),
+    names = ContextOptions.names_on_wire()
+    options = ContextOptions(
         limit=asked["limit"],
         window=asked["window"],
         max_tokens=asked["maxTokens"],
         preferences=asked["preferences"],
         context=tuple(asked["context"]),
         instructions=tuple(asked["instructions"]),
+        **{names[name]: value for name, value in asked.get("options", {}).items()},
     )
-    agent = Reader.of(caller).agent(asked["agent"])
+    provider, model = registry_of(caller.executor).model(asked["model"])
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE,
+        cache=provider.profile(model).cache if asked["prefixCache"] else NO_PREFIX_CACHE,
         prefill=asked["prefill"],
         completion=asked.get("completion", True),
     )
-    given = AssemblyInput(
-        caller=caller,
-        contexts=Contexts(caller.store, caller.actor, caller.executor.contents),
-        tree=sent.node.tree_id,
-        node=asked.get("parent", parent),
-        agent=agent,
-        model=ModelName.parse(asked["model"]).model,
+    answering = AnsweringAgent(
+        agent=replace(Reader.of(caller).agent(asked["agent"]), permissions=frozenset()),
+        key=None,
+        model=model,
         profile=profile,
-        options=options,
     )
-    return request_of(given, assembly(given), parameters_for(agent, options))
+    with Contexts.of(caller).pinned() as contexts, contexts.opened(sent.node.tree_id) as opened:
+        context = contexts.context(opened, asked.get("parent", parent), options, answering)
+    return cast("ModelRequest", context.delivery).request

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
 from weft.providers.base import ProviderRegistry
+from weft.runtime.contexts.model_agents import DEFAULT_AGENT, model_agent, registry_of
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import GenerationOptions, dollars_from
 from weft.runtime.generation.plan import Preflight, preflight
@@ -23,7 +24,7 @@ from weft.runtime.generation.sent_request import (
     load_sent_request,
 )
 from weft.runtime.generation.spending import Cap, SetCap, SpendingPeriod, caps_of, period_from
-from weft.runtime.generation.start_point import DEFAULT_AGENT, StartPlace, model_agent, registry_of
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import EventStream, Failed, GenerationEvent, NodeCompleted, Notice
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.settings import ChangeSettings, load_settings

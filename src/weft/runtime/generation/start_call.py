@@ -13,23 +13,16 @@ from weft.providers.base import ModelProfile, Provider, Request
 from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.coordination.leases import take_lease
 from weft.runtime.generation.spending import Spender, require_room
-from weft.runtime.operations.attempts import (
-    Answer,
-    add_response,
-    agent_key,
-    new_attempt,
-    note_attempt,
-    put_request,
-    update_attempt,
-)
+from weft.runtime.operations.attempts import agent_key, new_attempt, note_attempt, put_request, update_attempt
 from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.operations.executor import Editing, Operation
 from weft.runtime.operations.nodes import source_row
+from weft.runtime.operations.raw_responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import save_manifest
 from weft.store.leases import LeaseRow, lease_at, lease_taken
 from weft.store.model_calls import MICROS, CallRow, add_expected
+from weft.store.request_records import save_manifest
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.agent import Agent, Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse

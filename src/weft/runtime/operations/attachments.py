@@ -10,7 +10,7 @@ from weft.runtime.operations.node_values import items_of
 from weft.runtime.operations.node_writer import attachment_row, check_media, image_refs
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import add_body
+from weft.store.packed_bodies import add_body
 from weft.store.rows import AGENT_TYPES, Flag, NodeRow, TreeState
 from weft.store.transaction import Transaction
 from weft.store.tree_statements import keys_below

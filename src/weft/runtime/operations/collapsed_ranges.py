@@ -11,9 +11,9 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_values import ContentCache
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.path_queries import ancestor_at_depth
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
-from weft.store.tree_queries import ancestor_at_depth
 from weft.tree.content import can_be_kept, check_text, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.node import counted

@@ -14,8 +14,9 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.path_queries import walk_up
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
-from weft.store.tree_queries import children, leaf_below, resolve, selections_of, walk_up
+from weft.store.tree_queries import children, leaf_below, resolve, selections_of
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.content import Text, check_text

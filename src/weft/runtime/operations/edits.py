@@ -17,8 +17,9 @@ from weft.runtime.operations.node_values import contents_of, items_of, sources_o
 from weft.runtime.operations.node_writer import Draft, Written, write_node
 from weft.runtime.operations.nodes import Rows, extra_sources, source_row
 from weft.runtime.operations.scope import Scope
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import EDGE_TYPES, ROLES, NodeRow, TreeState
-from weft.store.tree_queries import ancestor_at_depth, children, resolve, selections_of, walk_up
+from weft.store.tree_queries import children, resolve, selections_of
 from weft.tree.content import Content, Text, as_content, spoken_text
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.json import JsonObject, JsonValue

@@ -12,8 +12,9 @@ from weft.provenance.fingerprints import envelope_fingerprint
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import add_snapshots, next_ordinal, packed_record
 from weft.store.lookup import find_agent
+from weft.store.packed_bodies import add_snapshots
+from weft.store.request_records import next_ordinal, packed_record
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.agent import Permission
 from weft.tree.content import check_text

@@ -9,11 +9,11 @@ from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
 from weft.provenance.fingerprints import items_fingerprint
-from weft.runtime.operations.attempts import Answer, check_response, keep_response
 from weft.runtime.operations.due_summaries import queue_new
+from weft.runtime.operations.raw_responses import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.bodies import add_body
+from weft.store.packed_bodies import add_body
 from weft.store.rows import (
     AGENT_TYPES,
     EDGE_TYPES,

@@ -17,7 +17,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.grove_rows import change_tree
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.store import schema
-from weft.store.bodies import manifest_of
+from weft.store.request_records import manifest_of
 from weft.store.rows import OUTCOMES
 from weft.store.session import Session
 from weft.tree.access import MemberRole

@@ -129,10 +129,10 @@ class ForgetGroups(_Indexing, verb="forget-groups"):
         transaction = scope.transaction
         place = GroupScope(session_id=self.session, user_id=self.user)
         groups = StoredGroups(transaction)
-        reverse = groups.shelved(place, GroupParts.RESPONSE_TO_GROUPS, [self.response]).get(self.response)
-        shelf = SHELVES.index(GroupParts.MESSAGE_TO_GROUPS)
+        reverse = groups.documents(place, GroupParts.RESPONSE_TO_GROUPS, [self.response]).get(self.response)
+        shelf = PARTS.index(GroupParts.MESSAGE_TO_GROUPS)
         memberships = entries_of(transaction, self.user or "", self.session, shelf)
-        owners = groups.shelved(
+        owners = groups.documents(
             place, GroupParts.GROUP_TO_RESPONSE, [] if reverse is None else _names(reverse)
         )
         return self.carry_out(scope, plan_removal(self.response, reverse, memberships, owners, place))
@@ -148,7 +148,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
     user, session = scope.user_id or "", scope.session_id
     before: dict[tuple[int, str], JsonObject | None] = {}
     for shelf in {upsert.shelf for upsert in batch}:
-        number = SHELVES.index(shelf)
+        number = PARTS.index(shelf)
         names = [upsert.key for upsert in batch if upsert.shelf is shelf]
         for name in names:
             if not can_be_kept(name) or key_bytes(user, session, name) > KEY_LIMIT:
@@ -159,7 +159,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
         before.update(((number, name), entries_now.get(name)) for name in names)
     after = dict(before)
     for upsert in batch:
-        place = SHELVES.index(upsert.shelf), upsert.key
+        place = PARTS.index(upsert.shelf), upsert.key
         after[place] = upsert.over(after[place])
     entries = [
         GroupDocument(shelf, name, None if document is None else dump_document(document, "groups"))
@@ -172,7 +172,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
 
 RESPONSES = "collapsed"
 """The stream of a session in which the responses that make groups are kept."""
-SHELVES = tuple(GroupParts)
+PARTS = tuple(GroupParts)
 """Stored as their index."""
 
 
@@ -183,15 +183,15 @@ class StoredGroups:
     session: Session
 
     def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
-        return self.shelved(scope, GroupParts.MESSAGE_TO_GROUPS, message_ids)
+        return self.documents(scope, GroupParts.MESSAGE_TO_GROUPS, message_ids)
 
     def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
-        return self.shelved(scope, GroupParts.GROUP_STATE, names)
+        return self.documents(scope, GroupParts.GROUP_STATE, names)
 
     def responses(self, scope: GroupScope, response_ids: Collection[str]) -> Documents:
         place = RecordPlace(stream=RESPONSES, user=scope.user_id, session=scope.session_id)
         rows = known_records(self.session, [(place, each) for each in response_ids])
         return {row.id: record_value(row).document for row in rows.values() if row.hidden is None}
 
-    def shelved(self, scope: GroupScope, shelf: GroupParts, names: Collection[str]) -> Documents:
-        return read_entries(self.session, scope.user_id or "", scope.session_id, SHELVES.index(shelf), names)
+    def documents(self, scope: GroupScope, part: GroupParts, names: Collection[str]) -> Documents:
+        return read_entries(self.session, scope.user_id or "", scope.session_id, PARTS.index(part), names)

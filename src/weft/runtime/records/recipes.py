@@ -18,8 +18,8 @@ from weft.context.rows import reason_to_leave_out
 from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.contexts.collapsed_path import TreeGroups
-from weft.runtime.contexts.layers import Contexts, Layers
-from weft.runtime.contexts.options import LayerOptions
+from weft.runtime.contexts.layers import Contexts
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.executor import Caller
 from weft.runtime.records.group_index import StoredGroups
 from weft.runtime.records.streams import require_records
@@ -48,12 +48,14 @@ _OPTIONS: Mapping[str, str] = {
 """The options of a path, by their names in a recipe."""
 _OF_LAYERS = frozenset({"library", "changed", "strip"})
 
-Assembler = Callable[[Caller, TreePath, LayerOptions], tuple[list[JsonObject], Manifest]]
+Assembler = Callable[[Caller, TreePath, ContextOptions], tuple[list[JsonObject], Manifest]]
 """Makes the messages of a path to a budget, with the account of it."""
 
 
 def _assemble(mode: Mode) -> Assembler:
-    def assembled(caller: Caller, path: TreePath, options: LayerOptions) -> tuple[list[JsonObject], Manifest]:
+    def assembled(
+        caller: Caller, path: TreePath, options: ContextOptions
+    ) -> tuple[list[JsonObject], Manifest]:
         for name in _OF_LAYERS:
             if getattr(options, name) is not None:
                 raise InvalidInputError(f"kala.{name} is an option of layers", path=f"kala.{name}")
@@ -64,8 +66,8 @@ def _assemble(mode: Mode) -> Assembler:
     return assembled
 
 
-def _in_layers(caller: Caller, path: TreePath, options: LayerOptions) -> tuple[list[JsonObject], Manifest]:
-    found = Layers.of(caller).at(path.tree_id, path.node_id, options)
+def _in_layers(caller: Caller, path: TreePath, options: ContextOptions) -> tuple[list[JsonObject], Manifest]:
+    found = Contexts.of(caller).at(path.tree_id, path.node_id, options).laid_out
     return list(plain_envelope(found)), found.manifest
 
 
@@ -136,7 +138,7 @@ class StoredRecords:
                         yield Record(id=node.id, document={"value": message})
 
 
-def _path_options(given: JsonObject) -> LayerOptions:
+def _path_options(given: JsonObject) -> ContextOptions:
     """The options of a path, each checked by itself: an error names its field."""
     options: dict[str, Any] = {}
     for name, value in given.items():
@@ -154,12 +156,12 @@ def _path_options(given: JsonObject) -> LayerOptions:
             _check_option(inner, {setting: each}, f"{path}.{setting}")
         _check_option(inner, value, path)
         options[inner] = value
-    return LayerOptions(**options)
+    return ContextOptions(**options)
 
 
 def _check_option(name: str, value: Any, path: str) -> None:
     with _field(path, always=True):
-        settings = LayerOptions(**{name: value}).settings
+        settings = ContextOptions(**{name: value}).settings
         check_names(settings)
         resolve_preferences(settings)
         resolve_layer_settings(settings)

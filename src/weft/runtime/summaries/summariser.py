@@ -8,12 +8,13 @@ from typing import ClassVar, TypeVar
 import orjson
 from sqlalchemy import func, select, update
 
-from weft.context.manifest import NO_LIMIT, EntryKind, Facts, Manifest, Outcome, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Run
 from weft.context.tokens import DEFAULT
 from weft.errors import WeftError
 from weft.provenance.fingerprints import summary_fingerprint
+from weft.runtime.contexts.model_agents import registry_of
 from weft.runtime.generation.start_call import EndedCall, save_ended_call
-from weft.runtime.generation.start_point import registry_of
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope

@@ -29,6 +29,7 @@ from weft.providers.base import (
 )
 from weft.providers.events import ModelAnswer, WireExchange
 from weft.providers.keys import VARIABLES, Keys
+from weft.runtime.contexts.model_agents import EMBEDDED, registry_of
 from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.answer import error_text
 from weft.runtime.generation.spending import (
@@ -42,7 +43,6 @@ from weft.runtime.generation.spending import (
     require_room,
 )
 from weft.runtime.generation.start_call import EndedCall
-from weft.runtime.generation.start_point import EMBEDDED, registry_of
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema

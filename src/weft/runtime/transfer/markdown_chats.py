@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import NoteReference, resolve_notes
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
+from weft.interop.chat_file import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.knowledge.notes import Mounted
 from weft.runtime.contexts.items import item_of, mounted_in, read_items
 from weft.runtime.operations.agents import AddAgent
@@ -16,8 +16,8 @@ from weft.runtime.operations.nodes import AppendHistory
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
 from weft.runtime.views.reader import Reader
-from weft.store.bodies import legacy_texts
 from weft.store.lookup import find_agent, find_tree
+from weft.store.request_records import legacy_texts
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.item import Item

@@ -17,7 +17,7 @@ from weft.runtime.transfer.node_importer import KnownAgent, NodeImporter
 from weft.runtime.transfer.record_specs import BLOB, BODY, TREE_RECORDS
 from weft.store import schema
 from weft.store.blobs import BLOB_LIMIT, IncomingBlob
-from weft.store.bodies import pack
+from weft.store.packed_bodies import pack
 from weft.store.rows import MODES
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import iso_moment

@@ -48,12 +48,12 @@ from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import chain_events
 from weft.store.lookup import find_agent, find_tree
+from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import (
     Selections,
-    ancestor_at_depth,
     children,
     count_notes,
     find_node,
@@ -64,7 +64,6 @@ from weft.store.tree_queries import (
     resolve,
     selections_of,
     versions_at,
-    walk_up,
 )
 from weft.store.tree_statements import CONTINUATION
 from weft.tree.access import MemberRole

@@ -27,8 +27,8 @@ from weft.runtime.contexts.linked_documents import LinkedDocuments, names_hint, 
 from weft.runtime.contexts.loom_view import LoomView
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import trees_allowed
+from weft.runtime.views.listings import tree_page
 from weft.runtime.views.reader import Reader
-from weft.runtime.views.tree_list import shelved_trees
 from weft.store import schema
 from weft.store.rows import NodeRow
 from weft.tree.json_names import from_microseconds
@@ -214,7 +214,7 @@ def tree_named(session: "CommandSession", reference: str) -> "Tree":
     except NotFoundError as error:
         if not session.crossing:
             raise NotFoundError(error.message) from None
-        listed = shelved_trees(session.read, limit=_LISTED)
+        listed = tree_page(session.read, limit=_LISTED)
         names = [each.title for each in listed if each.id != session.tree_id]
         raise NotFoundError(error.message, hint=names_hint(names, "there is no other tree")) from None
 

@@ -14,8 +14,9 @@ from weft.runtime.collaboration.commands.queries import brief_document
 from weft.runtime.collaboration.commands.reference_commands import joined_with
 from weft.runtime.contexts.items import AttachAll, attach_all, item_of
 from weft.runtime.contexts.linked_documents import names_hint
+from weft.runtime.contexts.model_agents import model_agent, registry_of
 from weft.runtime.generation.options import GenerationOptions
-from weft.runtime.generation.start_point import StartPlace, model_agent, registry_of
+from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.operations.documents import WriteInDocument
 from weft.runtime.operations.edits import Edit, Join, Split
 from weft.runtime.operations.nodes import Annotate, Append, Merge

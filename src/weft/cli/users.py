@@ -1,4 +1,4 @@
-"""Serve a grove and manage its users: serve, mcp, users."""
+"""Manage users and their tokens: users."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -8,123 +8,13 @@ from weft.cli.output import Column, quoted
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.tree.access import MemberRole
-from weft.tree.agent import ANALYST, Permission, parse_permissions
 from weft.tree.json_names import from_microseconds, iso
 
 if TYPE_CHECKING:
-    from weft.mcp_server.transports import HttpAddress
-    from weft.server.lifecycle import ServerAddress
     from weft.tree.access import Token, User
 
-_PORT = 7370
-_MCP_PORT = 7371
 
-_Host = Annotated[str, option("--host ADDRESS", "The local address to listen at.")]
-_HostNames = Annotated[
-    list[str] | None, option("--host-name NAME", "A further host name to accept. Repeatable.")
-]
 _UserName = Annotated[str, argument("USER", "A name or id.")]
-
-
-def serve(
-    session: CliSession,
-    *,
-    port: Annotated[int, option("--port -p", "The port; 0 for any free one.", min=0, max=65_535)] = _PORT,
-    host: _Host = "127.0.0.1",
-    names: _HostNames = None,
-    origins: Annotated[
-        list[str] | None,
-        option(
-            "--origin ORIGIN",
-            "A further origin whose pages may call it, such as https://example.org. Repeatable.",
-        ),
-    ] = None,
-) -> None:
-    """Serve the grove over HTTP until it is stopped.
-
-    Prints a link that opens it in a browser, once. Programs send the token instead, which --json prints;
-    users have tokens of their own: weft users.
-    """
-    from weft.server import ServerSettings  # noqa: PLC0415 - fastapi takes 400 ms
-    from weft.server import serve as serve_grove  # noqa: PLC0415 - as above
-
-    def ready(address: "ServerAddress") -> None:
-        if session.out.as_json:
-            session.out.json(address)
-        else:
-            # A terminal shows it too: it is the command's result.
-            session.out.text(address.link)
-        session.out.message(f"serving at {address.url}; stop with Ctrl-C")
-        session.out.flush()
-
-    serve_grove(
-        session.open_grove(background=True),
-        host=host,
-        port=port,
-        names=names or (),
-        settings=ServerSettings(origins=origins or ()),
-        ready=ready,
-    )
-    session.out.message("stopped")
-
-
-def mcp(
-    session: CliSession,
-    *,
-    http: Annotated[
-        bool, flag("--http", "Over HTTP, for several clients; default: over stdin and stdout.")
-    ] = False,
-    agent: Annotated[
-        str | None, option("--agent AGENT", "The agent that acts and is the author, for all clients.")
-    ] = None,
-    read_only: Annotated[bool, flag("--read-only", "Allow no changes of trees and documents.")] = False,
-    allow: Annotated[
-        str | None, option("--allow PERMISSIONS", "Allow only these, separated by commas.")
-    ] = None,
-    port: Annotated[
-        int, option("--port -p", "The port for HTTP; 0 for any free one.", min=0, max=65_535)
-    ] = _MCP_PORT,
-    host: _Host = "127.0.0.1",
-    names: _HostNames = None,
-) -> None:
-    """Serve the grove to Claude, editors and other MCP clients.
-
-    Over stdin and stdout it serves the program that starts it; over HTTP clients with a token, which
-    is printed. No client has more permissions than its user.
-    """
-    from weft.mcp_server.server import McpFace  # noqa: PLC0415 - the MCP library takes 500 ms
-
-    within = _within(allow, read_only=read_only)
-    grove = session.open_grove(background=True)
-    if agent is not None:
-        # An unknown name is refused now, not in every call.
-        grove.read.agent(agent)
-    if not http:
-        from weft.mcp_server.transports import serve_stdio  # noqa: PLC0415 - as above
-
-        serve_stdio(McpFace(grove, agent, within))
-        return
-    from weft.mcp_server.transports import serve_http  # noqa: PLC0415 - as above
-
-    def ready(address: "HttpAddress") -> None:
-        if session.out.as_json:
-            session.out.json(address)
-        else:
-            session.out.text(address.url)
-            session.out.text(address.token)
-        session.out.message("serving MCP; send the token as Authorization: Bearer; stop with Ctrl-C")
-        session.out.flush()
-
-    serve_http(grove, McpFace(None, agent, within), host=host, port=port, names=names or (), ready=ready)
-    session.out.message("stopped")
-
-
-def _within(allow: str | None, *, read_only: bool) -> frozenset[Permission] | None:
-    if allow is None:
-        return ANALYST if read_only else None
-    if read_only:
-        raise InvalidInputError("--read-only and --allow exclude each other")
-    return parse_permissions(name.strip() for name in allow.split(",") if name.strip())
 
 
 def _role(text: str) -> MemberRole | None:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.layers.chats import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.context.layers.note_lookup import (
     ListedNote,
     NoteReference,
@@ -17,6 +16,7 @@ from weft.context.layers.note_lookup import (
     resolve_notes,
 )
 from weft.errors import InvalidInputError
+from weft.interop.chat_file import Chat, ChatContext, ChatMessage, read_chat, write_chat
 
 CONTEXT = ChatContext(
     notes=(NoteReference("Piano Lessons/Lesson 4.md", "0" * 64), NoteReference("Daily, notes/2025-01-27.md")),

@@ -1,4 +1,4 @@
-"""Trees and documents page by page, as light rows: what a catalogue shows of them."""
+"""Trees and documents page by page, without their contents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from weft.tree.json_names import from_microseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelved:
-    """One tree or document, without what it holds."""
+class ListingRow:
+    """One tree or document, without its content."""
 
     id: str
     title: str
@@ -25,7 +25,7 @@ class Shelved:
     updated_at: datetime
 
 
-def shelved_trees(reading: Reader, *, after: str | None = None, limit: int) -> list[Shelved]:
+def tree_page(reading: Reader, *, after: str | None = None, limit: int) -> list[ListingRow]:
     """Trees that may be looked at, the newest first; `after` is the id of the last one seen.
 
     By when they were planted, so that what is changed meanwhile is neither missed nor seen twice.
@@ -37,16 +37,16 @@ def shelved_trees(reading: Reader, *, after: str | None = None, limit: int) -> l
         statement = _page(table, table.c.description, after, limit)
         if allowed is not None:
             statement = statement.where(session.dialect.among(table.c.key, sorted(allowed)))
-        return _shelved(session.execute(statement).all())
+        return _listing_rows(session.execute(statement).all())
 
 
-def shelved_documents(reading: Reader, *, after: str | None = None, limit: int) -> list[Shelved]:
+def document_page(reading: Reader, *, after: str | None = None, limit: int) -> list[ListingRow]:
     """The same for documents."""
     table = schema.documents
     with reading.store.read() as session:
         require_permission(session, reading.actor, Permission.DOC_READ, "look")
         require_access(session, reading.actor, MemberRole.READER)
-        return _shelved(session.execute(_page(table, table.c.summary, after, limit)).all())
+        return _listing_rows(session.execute(_page(table, table.c.summary, after, limit)).all())
 
 
 def _page(table: Table, fallback: Any, after: str | None, limit: int) -> Select[*tuple[Any, ...]]:
@@ -59,9 +59,9 @@ def _page(table: Table, fallback: Any, after: str | None, limit: int) -> Select[
     return statement if after is None else statement.where(table.c.ulid < after)
 
 
-def _shelved(rows: Sequence[Any]) -> list[Shelved]:
+def _listing_rows(rows: Sequence[Any]) -> list[ListingRow]:
     return [
-        Shelved(
+        ListingRow(
             id=row.ulid,
             title=row.title,
             summary=row.summary or row.fallback or "",

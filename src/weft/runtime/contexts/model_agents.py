@@ -1,0 +1,159 @@
+"""The agents that are models: which of them answers, and the provider that it is reached by."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sqlalchemy import select
+
+from weft.error_hints import Hint, HintKind
+from weft.errors import InvalidInputError, WeftError
+from weft.providers.base import ModelName, ModelProfile, Provider, ProviderRegistry, installed_providers
+from weft.runtime.operations.agents import AddAgent
+from weft.runtime.operations.executor import Editing, Executor
+from weft.runtime.operations.node_values import agent_value
+from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.settings import load_settings
+from weft.store import schema
+from weft.store.lookup import find_agent
+from weft.store.rows import AGENT_TYPES, AgentRow
+from weft.store.session import Session
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, AgentType, Configuration
+from weft.tree.json_names import from_microseconds
+
+DEFAULT_AGENT = "defaultAgent"
+"""The grove setting with the id of the default agent."""
+EMBEDDED = "local:smollm2"
+_EMBEDDED_AGENT = AddAgent(
+    name="smollm2",
+    type=AgentType.MODEL,
+    model_ref=EMBEDDED,
+    configuration=Configuration(temperature=0.8, max_tokens=200),
+)
+_EMBEDDED_VALUE = Agent(
+    id="",
+    name=_EMBEDDED_AGENT.name,
+    type=_EMBEDDED_AGENT.type,
+    model_ref=EMBEDDED,
+    configuration=_EMBEDDED_AGENT.configuration,
+    created_at=from_microseconds(0),
+)
+_agents = schema.agents
+
+
+def registry_of(executor: Executor) -> ProviderRegistry:
+    """The providers of a grove; else all that are installed."""
+    return executor.providers or installed_providers()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweringAgent:
+    """An agent that answers, and what is known of its model."""
+
+    agent: Agent
+    key: int | None
+    """None: the embedded model's, which is added when it is first asked."""
+    provider: Provider | None = None
+    model: str = ""
+    """The provider's own name of it."""
+    profile: ModelProfile | None = None
+    missing: WeftError | None = None
+    """Why there is no provider."""
+
+
+def answering_agents(
+    session: Session, registry: ProviderRegistry, named: tuple[str, ...]
+) -> list[AnsweringAgent]:
+    """The agents named; else the default one of the grove.
+
+    The default is the one that was chosen, else the newest model agent that can be asked, else the
+    embedded model, which is added as an agent when it is first asked: a new grove answers at once.
+    """
+    agents = [model_agent(session, reference) for reference in named]
+    keys: set[int] = set()
+    for agent, key in agents:
+        if key in keys:
+            # By its name and by its id.
+            raise InvalidInputError(
+                f"agent {agent.name!r} is named twice", hint="name each once; n says how often it answers"
+            )
+        keys.add(key)
+    if not agents:
+        default = _default(session, registry)
+        if default is None:
+            return [_answering(registry, _EMBEDDED_VALUE, None)]
+        agents = [default]
+    return [_answering(registry, agent, key) for agent, key in agents]
+
+
+def _answering(registry: ProviderRegistry, agent: Agent, key: int | None) -> AnsweringAgent:
+    try:
+        provider, model = registry.model(ModelName.parse(agent.model_ref or ""))
+        return AnsweringAgent(
+            agent=agent, key=key, provider=provider, model=model, profile=provider.profile(model)
+        )
+    except WeftError as error:
+        return AnsweringAgent(agent=agent, key=key, missing=error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareEmbedded(Editing):
+    """Add the embedded model's agent, unless another call did so meanwhile: two first calls share one."""
+
+    verb: ClassVar[str] = AddAgent.verb
+    access: ClassVar[MemberRole] = AddAgent.access
+    registry: ProviderRegistry
+
+    def apply(self, scope: Scope) -> tuple[Agent, int]:
+        # Under the grove's lock, so that the second of two calls finds what the first added.
+        scope.open_grove()
+        default = _default(scope.transaction, self.registry)
+        if default is not None:
+            return default
+        agent = _EMBEDDED_AGENT.apply(scope)
+        return agent, find_agent(scope.transaction, agent.id)
+
+
+def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
+    """An agent that can be asked, and its key."""
+    key = find_agent(session, reference)
+    agent = agent_value(agent_row(session, key))
+    if agent.type is not AgentType.MODEL:
+        raise InvalidInputError(f"{agent.name!r} is a person, not a model", hint=Hint(HintKind.LIST_AGENTS))
+    if agent.archived_at is not None:
+        raise InvalidInputError(f"agent {agent.name!r} is archived", hint=Hint(HintKind.RESTORE_OR_OTHER))
+    return agent, key
+
+
+def model_agents(session: Session) -> list[tuple[Agent, int]]:
+    """All agents that are models and not archived, with their keys; the newest first."""
+    rows = session.execute(
+        select(_agents)
+        .where(
+            _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
+            _agents.c.archived_at.is_(None),
+            _agents.c.hidden.is_(None),
+        )
+        .order_by(_agents.c.key.desc())
+    )
+    return [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+
+
+def chosen_agent(session: Session, agents: list[tuple[Agent, int]]) -> tuple[Agent, int] | None:
+    """The one of these that was chosen as the grove's default, if any."""
+    chosen = load_settings(session).get(DEFAULT_AGENT)
+    return next((each for each in agents if each[0].id == chosen), None)
+
+
+def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
+    agents = model_agents(session)
+    usable = set(registry.names)
+    chosen = chosen_agent(session, agents)
+    return chosen or next((each for each in agents if _is_usable(each[0], usable)), None)
+
+
+def _is_usable(agent: Agent, providers: set[str]) -> bool:
+    """Whether its model can be asked here: agents of an import may have models of another machine."""
+    name = ModelName.parse(agent.model_ref or "")
+    return name.provider in providers and (name.provider != "local" or str(name) == EMBEDDED)
