@@ -1,5 +1,7 @@
 """What a loom-aware agent is sent from a place in a tree, on both stores."""
 
+import re
+
 import pytest
 from tests.collaboration.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
@@ -446,3 +448,36 @@ def test_presence_off_the_readers_path_gives_the_way(address):
         below = bo.node(here.id).say("Below.")
         line = f"Bo active at [{below.local_id}] (via [{here.local_id}] → [{below.local_id}])\n"
         assert line in text_of(here.context(agent=MUSE))
+
+
+@covers("memory.every-reduced-node-accounted", "memory.only-stored-summaries")
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+@pytest.mark.parametrize("step", [0, 0.25])
+def test_of_a_deep_path_each_node_is_in_full_a_summary_or_counted(address, mode, step):
+    with weft.open(address) as loom:
+        muse(loom)
+        tree = loom.plant("Marie", mode=mode)
+        nodes = [tree.root.say("Sentence 0. " + "word " * 100)]
+        for number in range(1, 200):
+            nodes.append(nodes[-1].say(f"Sentence {number}. " + "word " * 100))
+        nodes[1].exclude()
+        context = nodes[-1].context(agent=MUSE, limit=3_000, preferences={"truncationStep": step})
+        assert context.tokens <= 3_000
+        text = context.messages[0].text
+        lines = [
+            number for number, node in enumerate(nodes) if f"\n  [{node.local_id}] [extract] Sentence" in text
+        ]
+        whole = [number for number, node in enumerate(nodes) if node.text.strip() in text]
+        first, last = (nodes[number].local_id for number in (0, lines[-1]))
+        counted, end = lines[0], nodes[lines[0] - 1].local_id
+        # Neither the empty root nor the excluded node is reduced.
+        assert re.match(
+            rf"\(collapsed \[{first}\]-\[{last}\]: {lines[-1]} nodes, {len(lines)} in summary\)\n", text
+        )
+        assert f"\n  [{first}]-[{end}]: {counted - 1} nodes\n" in text
+        assert lines == list(range(counted, lines[-1] + 1))
+        assert whole == list(range(lines[-1] + 1, 200))
+        assert len(lines) > 20
+        assert len(whole) > 8
+        levels = [entry.count for entry in context.manifest if entry.kind is EntryKind.NODE]
+        assert sum(levels) == nodes[-1].depth + 1

@@ -94,7 +94,6 @@ class RequestReader(Reader):
             estimator=estimator,
             annotations=self._annotations(opened, options),
             folds=PathFolds.on(opened.session, opened.key, end) if facts.has_folds else PathFolds(),
-            has_notes=facts.has_notes and opened.is_dialogue,
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:

@@ -283,10 +283,10 @@ def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str
     lines: list[str] = []
     through = -1
     for row in rows:
-        if row.key in told:
+        if row.key in told and not row.flags & Flag.EXCLUDED:
             lines.append(f"- [{row.local_id}] {told[row.key]}")
         elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
-            # From here on nobody has told what was said: it stays as it is.
+            # From here on there are no summaries: the nodes stay in full.
             break
         through = row.depth
     return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None
