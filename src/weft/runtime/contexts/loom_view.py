@@ -168,7 +168,7 @@ class LoomView(Reader):
                     TreeRow(
                         local_id=row.local_id,
                         depth=indent,
-                        said=said,
+                        text=said,
                         here=position == here,
                         more=left.get(position, 0),
                     )
