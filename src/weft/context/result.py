@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from weft.context.js_compat import compact_json
 from weft.context.layers.cache import CacheControls, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.recipes.js_compat import compact_json
 from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
