@@ -308,6 +308,7 @@ TABLE = {
         "links": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "tags": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "documents": rule(READ),
+        "document_sizes": rule(READ),
         "document": rule(READ, call=lambda _, do: do("Notes")),
         "revisions": rule(READ, call=lambda _, do: do("Notes")),
     },

@@ -170,6 +170,24 @@ class PathReader:
         self.path = replace(self.path, levels=levels, before=before, seen=dict(seen), rendered=rendered)
         self.cache.paths.put(self._key, self.path, self.path.size)
 
+    def deepened(self, outline: PathOutline, levels: int) -> PathOutline:
+        """The outline with so many more levels before its tail, as far as there are any that were not read."""
+        between = outline.between
+        if between is None:
+            return outline
+        session, tree = self.tree.session, self.tree.key
+        start = self.seen[outline.tail[0].id]
+        above = self._resolved(
+            walk_up(session, tree, start.parent or start.position, min(levels + 1, between.levels))
+        )
+        if len(above) == between.levels:
+            tail = [*outline.head, *_plain(self._levels(above), start.ulid), *outline.tail]
+            return PathOutline(tail=tail, start=0)
+        last, *above = above
+        between = between._replace(levels=between.levels - len(above), last=last.local_id, end=last.ruler)
+        tail = [*_plain(self._levels(above), start.ulid), *outline.tail]
+        return PathOutline(head=outline.head, tail=tail, between=between)
+
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
         marked = self.end.near_instruction is not None
