@@ -477,6 +477,7 @@ def test_of_a_deep_path_each_node_is_in_full_a_summary_or_counted(address, mode,
         assert f"\n  [{first}]-[{end}]: {counted - 1} nodes\n" in text
         assert lines == list(range(counted, lines[-1] + 1))
         assert whole == list(range(lines[-1] + 1, 200))
+        assert context.unsummarised == tuple(nodes[number].id for number in lines)
         assert len(lines) > 20
         assert len(whole) > 8
         levels = [entry.count for entry in context.manifest if entry.kind is EntryKind.NODE]

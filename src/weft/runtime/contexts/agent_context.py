@@ -49,23 +49,23 @@ class InRun:
 def see(
     contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None
 ) -> tuple[Plan, AssembledContext]:
-    """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
-    # Where it is too long it is pruned, which tells more than a strip does.
+    """Plan, reduce the history where it is too long, and render; facts are read of the rows that may be shown."""
+    # A reduced history shows more than a strip does.
     request = replace(_prompted(gathered.request, agent), strip=None)
     reader, tree, now = gathered.reader, gathered.reader.tree.ulid, contexts.clock()
     rows = [*request.outline.head, *request.outline.tail]
-    found = run or _outside(contexts, agent, reader)
-    facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    view = run or _outside(contexts, agent, reader)
+    facts = LoomView(contexts.store, view.actor).facts(tree, [row.id for row in rows])
     summaries = _Summaries(reader, request)
     request = replace(request, outline=summaries.outline)
     loom = LoomAware(
-        permissions=permissions_of(reader.tree.session, found.actor),
-        place=found.place,
+        permissions=permissions_of(reader.tree.session, view.actor),
+        place=view.place,
         now=from_microseconds(now),
         facts=facts,
-        memory=found.memory,
-        exchanges=found.exchanges,
-        asked=found.asked,
+        memory=view.memory,
+        exchanges=view.exchanges,
+        asked=view.asked,
         summaries=summaries,
         showing=Showing(inline=inline_tokens(agent)),
     )
@@ -92,8 +92,8 @@ def _outside(contexts: RequestReader, agent: Agent, reader: PathReader) -> InRun
 
 def _next_run(session: StoreSession, tree: int, agent: int) -> int:
     """The number that the agent's next run in this tree would have."""
-    found = live_memory(session, tree, agent, [MemoryKind.RUN])
-    return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
+    runs = live_memory(session, tree, agent, [MemoryKind.RUN])
+    return 1 + (json.loads(runs[-1].body).get("number", 0) if runs else 0)
 
 
 class _Summaries(Mapping[str, str]):
@@ -138,10 +138,10 @@ class _Summaries(Mapping[str, str]):
         statement = select(texts.c.node, texts.c.summary).where(
             texts.c.tree == tree, session.dialect.among(texts.c.node, keys)
         )
-        kept = {row.node: row.summary for row in session.execute(statement)}
-        without = [row for row in rows.values() if not kept.get(row.key)]
+        stored = {row.node: row.summary for row in session.execute(statement)}
+        without = [row for row in rows.values() if not stored.get(row.key)]
         contents = reader.cache.contents(session, tree, without)
         for name, row in rows.items():
             stand_in = reader.folds.texts.get(name)
-            said = kept.get(row.key) or extract(plain_text(contents[row.key]))
+            said = stored.get(row.key) or extract(plain_text(contents[row.key]))
             self._known[name] = said if stand_in is None else plain_text(stand_in)
