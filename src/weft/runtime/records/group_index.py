@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from weft.context.collapsed_groups import Documents, GroupParts, GroupScope
-from weft.context.group_index import (
+from weft.context.recipes.collapsed_groups import Documents, GroupParts, GroupScope
+from weft.context.recipes.group_index import (
     IndexPlan,
     IndexRequest,
     StateRequest,

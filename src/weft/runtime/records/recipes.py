@@ -7,12 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import refuse_unknown
-from weft.context.collapsed_groups import GroupReader
 from weft.context.filters.base import Registry
 from weft.context.manifest import Manifest
-from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
-from weft.context.recipe_run import Followed, follow_recipe
-from weft.context.record_streams import Record, RecordScope, RecordSpan, StreamRecords, TreePath, slice_of
+from weft.context.recipes.collapsed_groups import GroupReader
+from weft.context.recipes.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
+from weft.context.recipes.recipe_run import Followed, follow_recipe
+from weft.context.recipes.record_streams import (
+    Record,
+    RecordScope,
+    RecordSpan,
+    StreamRecords,
+    TreePath,
+    slice_of,
+)
 from weft.context.result import plain_envelope, plain_messages_of, plain_request
 from weft.context.rows import reason_to_leave_out
 from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias, assert_never
 
-from weft.context.collapsed_groups import Documents
-from weft.context.js_compat import compact_json, number_of
 from weft.context.manifest import Manifest
+from weft.context.recipes.collapsed_groups import Documents
+from weft.context.recipes.js_compat import compact_json, number_of
 from weft.errors import InvalidInputError
 from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue

@@ -7,7 +7,7 @@ out batch by batch; carrying out a plan twice leaves what carrying it out once l
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.collapsed_groups import (
+from weft.context.recipes.collapsed_groups import (
     DocumentReader,
     Documents,
     GroupParts,
@@ -15,7 +15,7 @@ from weft.context.collapsed_groups import (
     group_name,
     groups_of_response,
 )
-from weft.context.js_compat import fields_of, is_truthy, items_of, string_of
+from weft.context.recipes.js_compat import fields_of, is_truthy, items_of, string_of
 from weft.errors import InvalidInputError
 from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
