@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
-from tests.recipes.loading import yoj
-from tests.recipes.test_in_a_grove import recipe
 
 import weft
 from weft.errors import PermissionDeniedError, WeftError
@@ -139,6 +137,10 @@ SELF = rule(WRITE, call=lambda desk, do: do(desk.node, "word"))
 STREAM = rule(GENERATE, call=lambda desk, do: list(do(agent="Echo")))
 WITH_TEXT = rule(WRITE, call=lambda desk, do: do("Words."))
 NOTE = rule(READ, call=lambda desk, do: do("Snow.md"))
+RECIPE = {
+    "kala": {"kind": "SegKala", "sessionId": "s", "end": 1_700_000_000, "windowSeconds": 3_600},
+    "model": {"filters": [], "components": [{"kind": "yoj", "name": "messages", "framing": ""}]},
+}
 PLACE = {"user": "u", "project": "p", "session": "s", "topic": "t", "stream": "messages"}
 
 TABLE = {
@@ -406,7 +408,7 @@ TABLE = {
         **free("names"),
         "preset": rule(call=lambda _, do: do("kala")),
         "at": rule(LOOK, call=lambda desk, do: do(desk.node)),
-        "run": rule(LOOK, call=lambda _, do: do(recipe(yoj("messages")))),
+        "run": rule(LOOK, call=lambda _, do: do(RECIPE)),
     },
     Users: {
         **looks("list", "tokens"),
