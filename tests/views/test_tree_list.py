@@ -17,8 +17,8 @@ def test_a_user_lists_the_trees_of_its_roles_by_one_statement_of_fixed_length(fr
     fresh_loom.users.add("Ann")
     store = fresh_loom.caller.store
     with store.read() as session:
-        agent, user = session.execute(select(schema.users.c.agent, schema.users.c.key)).one()
-    reader = Reader(store, Actor(agent, user))
+        row = session.execute(select(schema.users.c.agent, schema.users.c.key)).one()
+    reader = Reader(store, Actor(row.agent, row.key))
     asked = []
     for count, tree in enumerate(trees[:5], 1):
         fresh_loom.users.set_role("Ann", "reader", tree=tree.id)

@@ -79,7 +79,7 @@ class Delivery(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class ChainHeads:
     """The state of the database that a context was read from: the heads of two event chains."""
 
     tree: str
@@ -114,7 +114,7 @@ class AssembledContext:
     """The agent that answers."""
     as_of: datetime | None = field(default=None, compare=False)
     """The moment that relative times are told from."""
-    snapshot: Snapshot | None = field(default=None, compare=False)
+    snapshot: ChainHeads | None = field(default=None, compare=False)
     turn: tuple[str, ...] = ()
     """Ids of the nodes whose words are the input."""
     controls: CacheControls = field(default_factory=CacheControls)

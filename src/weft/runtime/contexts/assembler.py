@@ -63,7 +63,8 @@ class RequestReader(Reader):
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
         names = () if named is None else (named,)
-        return answering_agents(opened.session, self.providers or installed_providers(), names)[0]
+        settings = TreeFacts.of(opened).grove
+        return answering_agents(opened.session, self.providers or installed_providers(), names, settings)[0]
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree, where more than one thing is read of it."""

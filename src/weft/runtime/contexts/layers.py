@@ -14,7 +14,7 @@ from weft.context.layers.plan import plan_layers
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext, Snapshot
+from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
@@ -72,7 +72,7 @@ class Assembler(RequestReader):
         facts = TreeFacts.of(opened)
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
-        mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
+        mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
         attached = attached_on_path(opened, reader.end, reader.annotations)
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
@@ -143,7 +143,7 @@ class Contexts(Assembler):
             node_id=inputs.reader.end.ulid,
             agent=agent,
             as_of=from_microseconds(self.clock()),
-            snapshot=Snapshot(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
+            snapshot=ChainHeads(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
         )
         delivery = model_request(
             context,

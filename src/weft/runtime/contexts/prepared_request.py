@@ -31,6 +31,7 @@ from weft.context.settings import Placement
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import KeepEnvelope
 from weft.runtime.views.reader import Opened
 from weft.store import schema
@@ -105,7 +106,8 @@ def with_cache(
 def _predicted(
     opened: Opened, pieces: Sequence[RequestBlock], profile: CacheProfile, provider: str, since: int
 ) -> Prediction:
-    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT)
+    has_sent = TreeFacts.of(opened).has_sent
+    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT) if has_sent else []
     blocks = [each._replace(sha256=each.sha256[: 2 * _BYTES]) for each in pieces]
     return predict(blocks, map(_blocks_of, recent), profile)
 
@@ -173,7 +175,8 @@ class _Before:
 def watch_turn(inputs: "ContextInputs", envelope: Envelope, agent: Agent) -> list[Instability]:
     """What changed, without a recorded reason, since the last request of this path to the same agent."""
     opened, end = inputs.reader.tree, inputs.reader.end
-    row = _last_on_path(opened, end, agent) if agent.id else None
+    is_kept = agent.id and TreeFacts.of(opened).has_sent
+    row = _last_on_path(opened, end, agent) if is_kept else None
     if row is None:
         return []
     record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))

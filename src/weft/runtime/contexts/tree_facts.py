@@ -30,6 +30,10 @@ _FACTS = select(
     select(_envelopes.c.node)
     .where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
     .exists(),
+    select(_envelopes.c.node)
+    .where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(False))
+    .exists(),
+    select(schema.vaults.c.key).where(schema.vaults.c.removed.is_(None)).exists(),
     _trees.c.events,
     _trees.c.head,
     select(schema.grove.c.head).scalar_subquery(),
@@ -49,6 +53,9 @@ class TreeFacts(NamedTuple):
     has_notes: bool
     has_legacy: bool
     """Whether messages were imported as they had been sent."""
+    has_sent: bool
+    """Whether a request was kept with one of its turns."""
+    has_vaults: bool
     events: int
     head: bytes | None
     """The last event's hash: as long as it is the same, nothing in the tree has changed."""
