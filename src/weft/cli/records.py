@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from weft.runtime.records.streams import RecordStream
     from weft.tree.json import JsonObject, JsonValue
 
-_PART = 1_000
-
 UserId = Annotated[str | None, option("--user -u ID", RecordListOptions)]
 ProjectId = Annotated[str | None, option("--project ID", RecordListOptions)]
 SessionId = Annotated[str | None, option("--session -s ID", RecordListOptions)]
@@ -88,11 +86,9 @@ def records_append(
         )
         for index, value in enumerate(values)
     ]
-    ids: list[str] = []
     with progress_bar("appending") as progress:
-        for start in range(0, len(drafts), _PART):
-            ids += [each.id for each in session.grove.records.append_all(drafts[start : start + _PART])]
-            progress(len(ids), len(drafts))
+        values = session.grove.records.append_in_parts(drafts, progress=progress)
+    ids = [each.id for each in values]
     if session.out.as_json:
         session.out.json({"records": ids})
     else:

@@ -74,7 +74,8 @@ class Assembler(RequestReader):
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
-        attached = attached_on_path(opened, reader.end, reader.annotations)
+        has_items = reader.end.near_attachments is not None
+        attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         request = replace(
             request,

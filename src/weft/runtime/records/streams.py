@@ -31,6 +31,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import counted
+from weft.tree.progress import Progress, silent
 from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordPlace, RecordValue, check_draft, dump_document
 
 if TYPE_CHECKING:
@@ -95,13 +96,15 @@ class Records:
             return []
         return self.executor.perform(self.actor, AppendRecords(drafts=drafts))
 
-    def append_in_parts(self, drafts: Sequence[RecordDraft]) -> list[RecordValue]:
+    def append_in_parts(
+        self, drafts: Sequence[RecordDraft], *, progress: Progress = silent
+    ) -> list[RecordValue]:
         """Append any number, a thousand in each transaction."""
-        return [
-            value
-            for start in range(0, len(drafts), APPEND_LIMIT)
-            for value in self.append_all(drafts[start : start + APPEND_LIMIT])
-        ]
+        values: list[RecordValue] = []
+        for start in range(0, len(drafts), APPEND_LIMIT):
+            values += self.append_all(drafts[start : start + APPEND_LIMIT])
+            progress(len(values), len(drafts))
+        return values
 
     @takes_options(RecordListOptions)
     def list(self, options: RecordListOptions) -> list[RecordValue]:
