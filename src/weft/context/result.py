@@ -92,7 +92,7 @@ class AssembledContext:
 
     system: str
     messages: tuple[Message, ...]
-    """In dialogue mode."""
+    """In dialogue mode; in buffer mode the references before the document."""
     document: str | None
     """In buffer mode."""
     manifest: Manifest
@@ -201,7 +201,7 @@ class AssembledContext:
 
     def _plain(self, media: MediaReader | None) -> list[Fields]:
         document = [] if self.document is None else [Message(Role.USER, (Text(self.document),))]
-        return list(plain_of([*document, *self.messages], media))
+        return list(plain_of([*self.messages, *document], media))
 
     def to_wire(self) -> JsonObject:
         return {
@@ -231,7 +231,7 @@ class AssembledContext:
 def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
     """What is in each layer's place: nothing was attached, and a document is all history."""
     messages = context.messages
-    spoken = bool(messages) and messages[-1].role is Role.USER
+    spoken = bool(messages) and messages[-1].role is Role.USER and context.document is None
     history = messages[:-1] if spoken else messages
     segments = {
         LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
@@ -242,7 +242,7 @@ def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
         LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if spoken else [],
     }
     if context.document is not None:
-        segments[LayerId.HISTORY] = [Segment("document", context.document, stable=True)]
+        segments[LayerId.HISTORY].append(Segment("document", context.document, stable=True))
     of_text = context.estimator.of_text
     return tuple(
         Layer(name, tuple(found), sum(of_text(each.content) for each in found))
@@ -282,12 +282,12 @@ def _call(block: ToolCall) -> JsonObject:
 
 
 def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
-    """An assembled context: its system text, then its messages; a document is one message."""
+    """An assembled context: its system text, then its messages; a document is one message, the last."""
     if context.system:
         yield {"role": Role.SYSTEM.value, "content": context.system}
+    yield from _said(context.messages)
     if context.document is not None:
         yield {"role": Role.USER.value, "content": context.document}
-    yield from _said(context.messages)
 
 
 def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:
