@@ -25,7 +25,7 @@ from weft.grove.tree import TreeHandle
 from weft.grove.vault import VaultHandle, Vaults
 from weft.providers.base import ProviderRegistry
 from weft.runtime.contexts.layers import Contexts, Layers
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.turn_tools import TurnToolCall, TurnTools
 from weft.runtime.coordination.idempotency import Idempotency
 from weft.runtime.coordination.jobs import JobBoard
@@ -118,8 +118,8 @@ def raise_error(results):
 
 def prepared_of(desk):
     """As the owner would prepare it."""
-    return Layers.of(desk.grove.acting_as("human").caller).prepare(
-        desk.tree.id, desk.node.id, LayerOptions(agent="Echo")
+    return Layers.of(desk.grove.acting_as("human").caller).at(
+        desk.tree.id, desk.node.id, ContextOptions(agent="Echo")
     )
 
 
@@ -134,7 +134,6 @@ def kept_of(desk):
 
 CONTEXT = rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, ContextOptions()))
 GENERATED = rule(GENERATE, call=lambda desk, do: do(agent="Echo"))
-LAYERED = rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, LayerOptions()))
 OPTIONS = GenerationOptions(agent="Echo")
 SELF = rule(WRITE, call=lambda desk, do: do(desk.node, "word"))
 STREAM = rule(GENERATE, call=lambda desk, do: list(do(agent="Echo")))
@@ -315,12 +314,13 @@ TABLE = {
     Contexts: {
         "at": CONTEXT,
         "manifest": CONTEXT,
-        "plain": CONTEXT,
         "preferences": rule(LOOK),
     },
     Layers: {
-        "at": LAYERED,
-        "prepare": LAYERED,
+        "at": CONTEXT,
+        "envelope": CONTEXT,
+        "manifest": CONTEXT,
+        "cache_of": rule(call=lambda _, do: do(None)),
         "preferences": rule(LOOK),
         "processed_text": at(LOOK),
         "sent": at(LOOK),
@@ -421,7 +421,7 @@ TABLE = {
 LAST = {"archive", "close", "close_tree", "delete", "prune", "undo", "unmount"}
 HANDLES = {TreeHandle, NodeHandle, DocumentHandle, ProjectHandle, VaultHandle, AgentHandle}
 INHERITED = {Contexts: Reader, Layers: Reader}
-INSIDE = {"end_of", "for_model", "gather", "gathered", "looking", "opened", "render", "request"}
+INSIDE = {"answering", "context", "end_of", "gather", "opened", "pinned", "request"}
 """Of contexts: steps of the assembly, which work in a session that was checked when it was opened."""
 
 

@@ -12,6 +12,7 @@ from weft.context.layers.items import LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.recipes.js_compat import compact_json
 from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
@@ -79,7 +80,7 @@ class Delivery(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class ChainHeads:
     """The state of the database that a context was read from: the heads of two event chains."""
 
     tree: str
@@ -114,7 +115,7 @@ class AssembledContext:
     """The agent that answers."""
     as_of: datetime | None = field(default=None, compare=False)
     """The moment that relative times are told from."""
-    snapshot: Snapshot | None = field(default=None, compare=False)
+    snapshot: ChainHeads | None = field(default=None, compare=False)
     turn: tuple[str, ...] = ()
     """Ids of the nodes whose words are the input."""
     controls: CacheControls = field(default_factory=CacheControls)

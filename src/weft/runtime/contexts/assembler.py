@@ -64,7 +64,8 @@ class RequestReader(Reader):
         """The agent that answers: the one that is named, else the default one."""
         TreeFacts.of(opened)  # With the grove's settings, which name the default agent.
         names = () if named is None else (named,)
-        return answering_agents(opened.session, self.providers or installed_providers(), names)[0]
+        settings = TreeFacts.of(opened).grove
+        return answering_agents(opened.session, self.providers or installed_providers(), names, settings)[0]
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree, where more than one thing is read of it."""

@@ -14,7 +14,7 @@ from weft.context.layers.plan import plan_layers
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext, Snapshot
+from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
@@ -52,7 +52,7 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.operations.envelopes import Kept
+    from weft.runtime.operations.envelopes import EnvelopeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Contexts(Assembler):
             node_id=inputs.reader.end.ulid,
             agent=agent,
             as_of=from_microseconds(self.clock()),
-            snapshot=Snapshot(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
+            snapshot=ChainHeads(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
         )
         delivery = model_request(
             context,
@@ -184,13 +184,13 @@ class Layers(Contexts):
         """The envelope of a request from a node, or from the agent's cursor."""
         return self.at(tree, node, options).laid_out
 
-    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "Kept":
+    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(context, attempt))
 
-    def report(self, kept: "Kept", cached: int) -> None:
+    def report(self, envelope: "EnvelopeKey", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        self.caller.perform(ReportCached(kept=kept, cached=cached))
+        self.caller.perform(ReportCached(envelope=envelope, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
         """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
