@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from weft.context.js_compat import compact_json
 from weft.context.layers.cache import CacheControls, CacheForecast, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
