@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from bench import masking as sessions_bench
+from bench.scene import Scene
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.context.conversations import alternates, conversations, pairs_are_whole, texts, tokens_of
@@ -435,3 +438,11 @@ def test_the_filter_has_a_default_and_refuses_what_is_no_count():
     fitted = run_filters(messages, [{"name": "fit", "options": limited}])
     assert len(fitted.messages) == 25
     assert sum(mark.outcome is Outcome.MASKED for mark in fitted.steps[0].marks) == 10
+
+
+@pytest.mark.outer
+@covers("bar.masking")
+def test_masking_shows_twice_the_session_at_little_more_than_half_the_cost():
+    section = sessions_bench.run(Scene(Path(), "", quick=True))
+    assert len(section.bars) == 4
+    assert all(bar.met for bar in section.bars), [(bar.what, bar.figure) for bar in section.bars]

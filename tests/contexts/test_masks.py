@@ -36,7 +36,7 @@ def session(loom, name, count, *, seed=1):
 
 def lines(context):
     return [
-        block.content
+        str(block.content)
         for message in context.messages
         for block in message.blocks
         if isinstance(block, ToolResult) and str(block.content).startswith("[result of")

@@ -1,10 +1,8 @@
 """Every provider under a real grove: what its server said is kept to the byte, and its key nowhere."""
 
-import asyncio
 import contextlib
 import json
 import logging
-import threading
 import traceback
 
 import pytest
@@ -12,7 +10,7 @@ from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.finding import columns_with, files_with
 from tests.providers.houses import CANARY, HOUSES, MARK, connect
-from tests.providers.loopback import Loopback, gone, plain, streamed
+from tests.providers.loopback import gone, plain, serving, streamed
 from tests.soundness import check_sound
 
 import weft
@@ -22,26 +20,6 @@ from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.stream import TextChunk
 
 WORDS = ["Hel", "lo ", "thére ", "— 🌊"]
-
-
-@contextlib.contextmanager
-def serving(*sayings):
-    """A server in a thread of its own, for callers that wait."""
-    server, ready, over = Loopback(list(sayings)), threading.Event(), threading.Event()
-
-    async def serve():
-        async with server:
-            ready.set()
-            await asyncio.to_thread(over.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait()
-    try:
-        yield server
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextlib.contextmanager

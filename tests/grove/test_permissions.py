@@ -307,6 +307,7 @@ TABLE = {
         "links": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "tags": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "documents": rule(READ),
+        "document_sizes": rule(READ),
         "document": rule(READ, call=lambda _, do: do("Notes")),
         "revisions": rule(READ, call=lambda _, do: do("Notes")),
     },
@@ -419,7 +420,7 @@ TABLE = {
 LAST = {"archive", "close", "close_tree", "delete", "prune", "undo", "unmount"}
 HANDLES = {TreeHandle, NodeHandle, DocumentHandle, ProjectHandle, VaultHandle, AgentHandle}
 INHERITED = {Contexts: Reader, Layers: Reader}
-INSIDE = {"answering", "context", "end_of", "gather", "opened", "pinned", "request"}
+INSIDE = {"answering", "cache_of", "context", "end_of", "gather", "opened", "pinned", "request"}
 """Of contexts: steps of the assembly, which work in a session that was checked when it was opened."""
 
 

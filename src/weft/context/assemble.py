@@ -31,9 +31,7 @@ def plan_context(request: ContextRequest) -> Plan:
     """Decide what is kept. Reads no texts but those of the system context and the pending input."""
     system = request.system_context()
     if request.dialogue:
-        rows = settled(_with_input(request), request.estimator)
-        if request.masks is not None:
-            rows = masked_outline(rows, request.masks, request.estimator)
+        rows = _paired(request, _with_input(request))
     else:
         request = with_item_sources(request)
         rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
@@ -56,6 +54,18 @@ def plan_context(request: ContextRequest) -> Plan:
         reasons=reasons,
         beside=beside,
     )
+
+
+def mask_results(request: ContextRequest) -> ContextRequest:
+    """The request with its old tool results masked already, for what comes before the fit."""
+    masked = request.dialogue and request.masks is not None
+    return replace(request, outline=_paired(request, request.outline)) if masked else request
+
+
+def _paired(request: ContextRequest, outline: PathOutline) -> PathOutline:
+    """The path with calls and results that have their other half, old results as one line."""
+    outline = settled(outline, request.estimator)
+    return outline if request.masks is None else masked_outline(outline, request.masks, request.estimator)
 
 
 def _with_input(request: ContextRequest) -> PathOutline:

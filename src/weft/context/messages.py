@@ -3,7 +3,7 @@
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.context.checks import checked_count, checked_share, system_over
 from weft.context.fit import Fit, Marker, Room, Rules, Strategy, fit, grid_step, head_reach
@@ -216,6 +216,18 @@ class Context:
         if self._messages is None:
             self._messages = self._rendered()
         return self._messages
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The messages for `client.chat.completions.create(messages=…)`, the system field first."""
+        from weft.context.sdk_messages import openai_messages  # noqa: PLC0415 - fitting alone needs none of it
+
+        return openai_messages(self.messages, self.system)
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` for `client.messages.create(**…)`."""
+        from weft.context.sdk_messages import anthropic_fields  # noqa: PLC0415 - as above
+
+        return anthropic_fields(self.messages, self.system)
 
     @property
     def system(self) -> object:

@@ -12,6 +12,7 @@ from weft.context.layers.items import LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
 from weft.tree.agent import Agent
@@ -186,6 +187,18 @@ class AssembledContext:
     def diff(self, other: "AssembledContext") -> Changes:
         """What the other does otherwise."""
         return self.manifest.diff(other.manifest)
+
+    def to_openai(self, media: MediaReader | None = None) -> list[Fields]:
+        """The messages for `client.chat.completions.create(messages=…)`; `media` reads pictures by their ref."""
+        return openai_messages(self._plain(media), self.system)
+
+    def to_anthropic(self, media: MediaReader | None = None) -> Fields:
+        """`system` and `messages` for `client.messages.create(**…)`."""
+        return anthropic_fields(self._plain(media), self.system)
+
+    def _plain(self, media: MediaReader | None) -> list[Fields]:
+        document = [] if self.document is None else [Message(Role.USER, (Text(self.document),))]
+        return list(plain_of([*document, *self.messages], media))
 
     def to_wire(self) -> JsonObject:
         return {

@@ -163,10 +163,12 @@ def _sent(row: Candidate, tools: ToolTraffic, estimator: Estimator) -> Candidate
 
 
 def masked_outline(outline: PathOutline, rule: MaskRule, estimator: Estimator) -> PathOutline:
-    """The path with its old tool results as one line each.
+    """The path with its old tool results as one line each; one that has them stays as it is.
 
     Where only both ends are known, the tail holds all results that stay whole.
     """
+    if any(row.masks for rows in (outline.head, outline.tail) for row in rows):
+        return outline
     apart = len(outline.head) if outline.between is not None else 0
     rows = with_masks([*outline.head[:apart], *outline.tail], rule, estimator)
     if not any(row.masks for row in rows):

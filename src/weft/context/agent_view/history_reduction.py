@@ -16,6 +16,7 @@ from typing import NamedTuple
 from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
 from weft.context.agent_view.loom_block import connections_line
 from weft.context.agent_view.memory_block import pin_lines
+from weft.context.assemble import mask_results
 from weft.context.checks import pins_over
 from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid
 from weft.context.manifest_build import COLLAPSED
@@ -62,6 +63,7 @@ def plan_loomaware(request: ContextRequest, loom: LoomAware) -> Plan:
 def _planned(request: ContextRequest, loom: LoomAware) -> Plan:
     if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
         return plan_loom(request, loom)
+    request = mask_results(request)
     whole = _fitting(lambda: plan_loom(request, loom))
     return whole or _Reduction(request, loom).plan()
 
@@ -476,7 +478,7 @@ class _History:
             outcome=Outcome.COLLAPSED if own is None else _OUTCOMES.get(own, Outcome.EXCLUDED),
             reason=reason if own is None else own.value,
             ids=[row.local_id],
-            sizes=[row.tokens],
+            sizes=[row.tokens + row.hidden],
             position=level,
         )
 

@@ -17,6 +17,7 @@ from weft.context.layers.items import (
 )
 from weft.context.manifest import Manifest
 from weft.context.rows import tokens_of_content
+from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue
@@ -196,6 +197,18 @@ class Envelope:
         elif self.system:
             found.append({"role": "system", "content": self.system})
         return found + [message_to_wire(message) for message in self.messages]
+
+    def to_openai(self, media: MediaReader | None = None) -> list[Fields]:
+        """The messages for `client.chat.completions.create(messages=…)`; `media` reads pictures by their ref."""
+        return openai_messages(plain_of(self.messages, media), self._system_text)
+
+    def to_anthropic(self, media: MediaReader | None = None) -> Fields:
+        """`system` and `messages` for `client.messages.create(**…)`."""
+        return anthropic_fields(plain_of(self.messages, media), self._system_text)
+
+    @property
+    def _system_text(self) -> str:
+        return JOINT.join(filter(None, (self.system, self.memory_block)))
 
     @property
     def rendered_segments(self) -> list[JsonObject]:

@@ -62,7 +62,7 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         manifest=Manifest(facts, lambda: account_for(plan, rendered, layers)),
         budget=request.budget,
         truncated=plan.fit.truncated or bool(layout.stripped),
-        shortened=shortened_ids(rendered.levels),
+        shortened=shortened_ids(plan, rendered.levels),
         warnings=tuple(_warnings(plan, layout)),
         estimator=request.estimator,
     )

@@ -18,8 +18,9 @@ from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
-from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import Mounted
+from weft.providers.base import installed_providers
 from weft.runtime.contexts.agent_context import InRun, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
 from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
@@ -43,6 +44,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheProfile
 from weft.tree.content import spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
@@ -134,9 +136,9 @@ class Contexts(Assembler):
         else:
             plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
         facts = TreeFacts.of(opened)
-        way = "" if answering.profile is None else answering.profile.cache.value
+        cache = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
         context = replace(
-            with_cache(inputs, plan, context, agent, self.clock(), way=way),
+            with_cache(inputs, plan, context, agent, self.clock(), profile=cache),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
             agent=agent,
@@ -168,6 +170,14 @@ class Layers(Contexts):
     def of(cls, caller: Caller) -> Self:
         base = Contexts.of(caller)
         return cls(base.store, base.actor, base.cache, base.clock, base.providers, caller=caller)
+
+    def cache_of(self, model: str | None) -> CacheProfile:
+        """The cache of a model; none where the model is not known."""
+        try:
+            provider, name = (self.providers or installed_providers()).model(model or "")
+        except WeftError:
+            return NO_PREFIX_CACHE
+        return provider.profile(name).cache
 
     def envelope(self, tree: str, node: str | None, options: ContextOptions) -> Envelope:
         """The envelope of a request from a node, or from the agent's cursor."""
@@ -273,10 +283,10 @@ def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str
     lines: list[str] = []
     through = -1
     for row in rows:
-        if row.key in told:
+        if row.key in told and not row.flags & Flag.EXCLUDED:
             lines.append(f"- [{row.local_id}] {told[row.key]}")
         elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
-            # From here on nobody has told what was said: it stays as it is.
+            # From here on there are no summaries: the nodes stay in full.
             break
         through = row.depth
     return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None

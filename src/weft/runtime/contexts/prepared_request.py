@@ -9,13 +9,10 @@ from typing import Any, cast
 from sqlalchemy import select
 
 from weft.context.layers.cache import (
-    CacheProfile,
-    CacheWay,
     Instability,
     Prediction,
     Trigger,
     cache_controls,
-    cache_profile,
     expected_triggers,
     pieces_of,
     predict,
@@ -45,6 +42,7 @@ from weft.store.request_records import envelope_row, recent_prefixes, record_of,
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
@@ -65,23 +63,20 @@ def with_cache(
     agent: Agent,
     now: int,
     *,
-    way: str = "",
+    profile: CacheProfile,
 ) -> AssembledContext:
-    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings.
-
-    `way` is how its provider wants to be told about caching, where the name does not say so.
-    """
+    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings."""
     envelope, opened = context.envelope, inputs.reader.tree
     if envelope is None:
         return context
     provider = agent.model_ref or ""
-    profile = cache_profile(provider, way)
     lifetime = inputs.request.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
     # Where nobody asks for a lifetime, only marks end soon.
-    kept = lifetime or (profile.lifetimes[0] if profile.way is CacheWay.MARKS else "1h")
+    usual = profile.lifetimes[0] if profile.lifetimes else "5m"
+    kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
     unexplained = watch_turn(inputs, envelope, agent)
     if unexplained:
