@@ -172,7 +172,9 @@ class ContextOptions(SamplingOptions):
         moment = to_microseconds(given if given.tzinfo is not None else given.replace(tzinfo=UTC))
         if not 0 <= moment <= _LATEST:
             raise InvalidInputError(
-                f"as_of must be between 1970 and 9999, got {shown(given.isoformat())}", path="as_of"
+                f"as_of must be between 1970 and 9999, got {shown(given.isoformat())}",
+                hint="leave it out for now",
+                path="as_of",
             )
         return moment
 
