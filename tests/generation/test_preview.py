@@ -25,7 +25,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.context.layers.blocks import ToolOutput
-from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, WeftError
 from weft.providers.base import ProviderRegistry
 from weft.providers.compatible import Compatible
 from weft.runtime.coordination.background import model_loop
@@ -347,6 +347,8 @@ def test_a_request_without_a_body_says_why(grove, talk):
     assert "the model gives at most" in refused.request.why
     with pytest.raises(InvalidInputError, match="the model gives at most"):
         talk.generate(prepared=refused)
+    with pytest.raises(LimitExceededError, match="continuations at once"):
+        talk.context(n=101)
     blind = talk.say(
         Mixed((Text("See."), Image(ref=grove.put_blob(PICTURE), mime_type="image/png", width=3, height=4)))
     )
