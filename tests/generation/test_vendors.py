@@ -100,7 +100,7 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         shown = "".join(event.text for event in stream if isinstance(event, TextChunk))
         (node,) = stream.nodes
         assert node.text == shown == f"{''.join(WORDS)}{MARK} {MARK}"
-        raw = node.provenance().raw_response
+        raw = node.provenance().raw_response or b""
         where = node.provenance().replaced_keys
         # One of them is spread over three events.
         assert len(where) == raw.count(b"[redacted key]") + 1 >= 3
