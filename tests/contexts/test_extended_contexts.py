@@ -83,7 +83,7 @@ class Walk:
             "split": lambda: node.split(max(1, len(node.text) // 2)),
         }
         with contextlib.suppress(WeftError):
-            moves.get(kind, getattr(node, kind, None))()
+            (moves.get(kind) or getattr(node, kind))()
 
     def check(self) -> None:
         remembering, forgetting = self.groves

@@ -331,7 +331,7 @@ def test_without_an_agent_the_preview_is_that_of_the_agent_that_would_answer(gro
 def test_the_embedded_model_is_previewed_before_there_is_an_agent(address):
     with weft.open(address) as loom:
         node = loom.plant("Tea", "Which pot?")
-        assert node.context().request["messages"][-1]["content"] == "Which pot?"
+        assert json.loads(json.dumps(node.context().request))["messages"][-1]["content"] == "Which pot?"
         assert loom.agents() == [each for each in loom.agents() if each.type == "human"]
 
 

@@ -142,6 +142,23 @@ def test_a_call_that_was_refused_costs_nothing(file_address, house):
         assert grove.generations.spent().total == 0
 
 
+@covers("generate.empty-answer-marked")
+def test_the_command_line_names_an_answer_without_text(tmp_path, monkeypatch):
+    house, address = HOUSES["compatible"], str(tmp_path / "grove.db")
+    with serving(streamed(*house.text([]))) as server:
+        monkeypatch.setenv("WEFT_COMPATIBLE_LAB", server.url + house.base)
+        desk = Desk(address)
+        desk.ok("new", "Tea", "--text", "Which pot?")
+        desk.ok("agents", "add", "Far", "--model", "compatible:lab/m")
+        answer = desk("gen", "--agent", "Far")
+        assert (answer.code, answer.out.strip()) == (0, "")
+        assert "note: empty: the model returned no text" in answer.err
+        made = desk.json("gen", "Tea", "--agent", "Far")
+        assert made["notices"] == ["empty: the model returned no text"]
+        shown = desk.ok("provenance", made["nodes"][0]["id"])
+        assert "empty: the model returned no text" in shown
+
+
 @covers("security.canary-key")
 def test_the_command_line_shows_and_keeps_no_key(tmp_path, monkeypatch):
     house, address = HOUSES["compatible"], str(tmp_path / "grove.db")

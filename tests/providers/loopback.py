@@ -5,7 +5,7 @@ import contextlib
 import ssl
 import threading
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -70,7 +70,7 @@ class Loopback:
 
 
 @contextlib.contextmanager
-def serving(*sayings: Saying) -> Iterator[Loopback]:
+def serving(*sayings: Saying) -> Generator[Loopback]:
     """A server in a thread of its own, for callers that wait."""
     server, ready, over = Loopback(list(sayings)), threading.Event(), threading.Event()
 

@@ -316,7 +316,7 @@ class Plan:
     def is_reusable(self) -> bool:
         """Whether its levels are written as in every other context of the path, but those that are special."""
         request = self.request
-        return not (request.headings or request.preface or request.shown or request.own)
+        return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
 
     @property
     def special(self) -> set[int]:
@@ -352,8 +352,8 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Ids of the nodes whose tool results are sent as lines."""
-        rows = (self.rows.at(level) for level in self.sent)
-        return tuple(row.local_id for row in rows if row.hidden)
+        hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
+        return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
 
     @property
     def turn(self) -> list[str]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from weft.context.js_compat import compact_json
-from weft.context.layers.cache import CacheControls, Instability, Payload, Prediction
+from weft.context.layers.cache import CacheControls, CacheForecast, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.recipes.js_compat import compact_json
 from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
@@ -119,15 +119,18 @@ class AssembledContext:
     """Ids of the nodes whose words are the input."""
     controls: CacheControls = field(default_factory=CacheControls)
     """What the provider is told about caching."""
-    prediction: Prediction | None = None
-    """What the provider has cached of it."""
+    forecast: CacheForecast | None = field(default=None, compare=False)
+    """What of it the provider has cached, where a model is known."""
     instabilities: tuple[Instability, ...] = ()
     """Stable layers that changed without a recorded reason."""
-    prefix: bytes = b""
-    """What it is made of, piece by piece, as later requests are compared with it."""
     unsummarised: tuple[str, ...] = ()
     """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
     delivery: Delivery | None = field(default=None, compare=False)
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """What the provider has cached of it."""
+        return None if self.forecast is None else self.forecast.prediction
 
     @property
     def requests(self) -> tuple[RequestBody, ...]:

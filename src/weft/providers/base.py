@@ -228,7 +228,7 @@ class Provider(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Event]:
         """Send the request, and yield the events of the response as they arrive.
 
-        Wire events come before what was read from them. Every choice that came to its end has
+        Wire events come before what was read from them. Every complete choice has
         its `Finished`; anything else raises a `ProviderError`, after the events that were there.
         To stop, close the generator or cancel the task that reads it.
         """

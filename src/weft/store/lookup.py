@@ -63,9 +63,9 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     if not text:
         raise InvalidInputError(f"{shown!r} names no {what}")
     if is_ulid(text.upper()):
-        found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
-        if found:
-            return int(found[0][0])
+        rows = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
+        if rows:
+            return int(rows[0][0])
     only = session.rows(_AS_NAMED[table], {"the_name": text})
     if len(only) == 1:
         return int(only[0][0])

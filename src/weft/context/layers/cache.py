@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Protocol
 
 from weft.context.layers.blocks import ItemForm
@@ -194,6 +195,42 @@ def predict(
     tokens = sum(block.tokens for block in blocks[:shared])
     cached = tokens // profile.grain * profile.grain if tokens >= profile.minimum else 0
     return Prediction(cached=cached, total=total, blocks=shared)
+
+
+_DIGEST = 8
+"""Bytes of a hash: enough to tell the pieces of a conversation apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheForecast:
+    """A request beside the recent ones to its provider, compared when the result is read."""
+
+    envelope: Envelope
+    profile: CacheProfile
+    recent: tuple[bytes, ...] = ()
+    """Their prefixes."""
+
+    @cached_property
+    def pieces(self) -> list[RequestBlock]:
+        return pieces_of(self.envelope, self.profile)
+
+    @cached_property
+    def prefix(self) -> bytes:
+        """What it is made of, piece by piece, as later requests are compared with it."""
+        return b"".join(bytes.fromhex(each.sha256)[:_DIGEST] for each in self.pieces)
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the provider has cached of it."""
+        blocks = [each._replace(sha256=each.sha256[: 2 * _DIGEST]) for each in self.pieces]
+        return predict(blocks, map(_blocks_of, self.recent), self.profile)
+
+
+def _blocks_of(prefix: bytes) -> list[RequestBlock]:
+    return [
+        RequestBlock(None, 0, "", prefix[start : start + _DIGEST].hex(), 0)
+        for start in range(0, len(prefix), _DIGEST)
+    ]
 
 
 def _common(one: Sequence[RequestBlock], other: Sequence[RequestBlock]) -> int:

@@ -213,8 +213,8 @@ def _opening(body: Mapping[str, JsonValue]) -> bytes:
 
     With a seed the prompt is read again: after reading it in pieces, the last digits differ.
     """
-    kept = {name: body[name] for name in ("prompt", "messages") if name in body}
-    asked = {**kept, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
+    prompt = {name: body[name] for name in ("prompt", "messages") if name in body}
+    asked = {**prompt, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
     return json.dumps({**asked, "cache_prompt": "seed" not in body}, ensure_ascii=False).encode()
 
 

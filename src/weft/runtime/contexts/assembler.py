@@ -62,6 +62,7 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
+        TreeFacts.of(opened)  # With the grove's settings, which name the default agent.
         names = () if named is None else (named,)
         settings = TreeFacts.of(opened).grove
         return answering_agents(opened.session, self.providers or installed_providers(), names, settings)[0]

@@ -52,7 +52,7 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.operations.envelopes import Kept
+    from weft.runtime.operations.envelopes import EnvelopeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ class Assembler(RequestReader):
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
-        attached = attached_on_path(opened, reader.end, reader.annotations)
+        has_items = reader.end.near_attachments is not None
+        attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         request = replace(
             request,
@@ -183,13 +184,13 @@ class Layers(Contexts):
         """The envelope of a request from a node, or from the agent's cursor."""
         return self.at(tree, node, options).laid_out
 
-    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "Kept":
+    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(context, attempt))
 
-    def report(self, kept: "Kept", cached: int) -> None:
+    def report(self, envelope: "EnvelopeKey", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        self.caller.perform(ReportCached(kept=kept, cached=cached))
+        self.caller.perform(ReportCached(envelope=envelope, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
         """What was sent from a turn, byte for byte; the last of its requests, if none is named."""

@@ -41,6 +41,15 @@ _EMBEDDED_VALUE = Agent(
     created_at=from_microseconds(0),
 )
 _agents = schema.agents
+_MODELS = (
+    select(_agents)
+    .where(
+        _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
+        _agents.c.archived_at.is_(None),
+        _agents.c.hidden.is_(None),
+    )
+    .order_by(_agents.c.key.desc())
+)
 
 
 def registry_of(executor: Executor) -> ProviderRegistry:
@@ -133,16 +142,8 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
 
 def model_agents(session: Session) -> list[tuple[Agent, int]]:
     """All agents that are models and not archived, with their keys; the newest first."""
-    rows = session.execute(
-        select(_agents)
-        .where(
-            _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
-            _agents.c.archived_at.is_(None),
-            _agents.c.hidden.is_(None),
-        )
-        .order_by(_agents.c.key.desc())
-    )
-    return [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+    rows = map(AgentRow._make, session.rows(_MODELS, {}))
+    return [(agent_value(row), row.key) for row in rows]
 
 
 def chosen_agent(

@@ -2,24 +2,22 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlalchemy import select
 
 from weft.context.layers.cache import (
+    CacheForecast,
     Instability,
-    Prediction,
     Trigger,
     cache_controls,
     expected_triggers,
-    pieces_of,
-    predict,
     watch,
     watch_descriptions,
 )
-from weft.context.layers.envelope import Envelope, Layer, RequestBlock, sha256_of
+from weft.context.layers.envelope import Envelope, Layer, sha256_of
 from weft.context.layers.items import LayerId
 from weft.context.layers.render import context_of, render_layers
 from weft.context.layers.stored import load_layer, store_envelope
@@ -49,8 +47,6 @@ from weft.tree.json import JsonObject, JsonValue
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
-_BYTES = 8
-"""Of a hash: enough to tell the pieces of a conversation apart."""
 _RECENT = 32
 _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
@@ -78,11 +74,12 @@ def with_cache(
     usual = profile.lifetimes[0] if profile.lifetimes else "5m"
     kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
-    unexplained = watch_turn(inputs, envelope, agent)
+    has_sent = TreeFacts.of(opened).has_envelopes
+    unexplained = watch_turn(inputs, envelope, agent) if has_sent else []
     if unexplained:
         warnings = (*envelope.warnings, *(each.message for each in unexplained))
         envelope = replace(envelope, warnings=warnings)
-    pieces = pieces_of(envelope, profile)
+    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT) if has_sent else []
     return replace(
         context,
         envelope=envelope,
@@ -96,27 +93,10 @@ def with_cache(
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
             end=not plan.request.preface,
         ),
-        prediction=_predicted(opened, pieces, profile, provider, since),
+        forecast=CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent)),
         instabilities=tuple(unexplained),
         turn=tuple(plan.turn),
-        prefix=b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in pieces),
     )
-
-
-def _predicted(
-    opened: Opened, pieces: Sequence[RequestBlock], profile: CacheProfile, provider: str, since: int
-) -> Prediction:
-    has_sent = TreeFacts.of(opened).has_sent
-    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT) if has_sent else []
-    blocks = [each._replace(sha256=each.sha256[: 2 * _BYTES]) for each in pieces]
-    return predict(blocks, map(_blocks_of, recent), profile)
-
-
-def _blocks_of(prefix: bytes) -> list[RequestBlock]:
-    return [
-        RequestBlock(None, 0, "", prefix[start : start + _BYTES].hex(), 0)
-        for start in range(0, len(prefix), _BYTES)
-    ]
 
 
 def record(context: AssembledContext) -> None:
@@ -129,8 +109,8 @@ def record(context: AssembledContext) -> None:
 
 def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
-    envelope, prediction = context.laid_out, context.prediction
-    if context.agent is None or prediction is None:
+    envelope, forecast = context.laid_out, context.forecast
+    if context.agent is None or forecast is None:
         raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
     if envelope.message_id != context.node_id:
         raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
@@ -147,9 +127,9 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
             "instabilities": [each.to_wire() for each in context.instabilities],
         },
         snapshots=stored.snapshots,
-        prefix=context.prefix,
-        total=prediction.total,
-        predicted=prediction.cached,
+        prefix=forecast.prefix,
+        total=forecast.prediction.total,
+        predicted=forecast.prediction.cached,
         attempt=attempt,
     )
 
@@ -175,8 +155,7 @@ class _Before:
 def watch_turn(inputs: "ContextInputs", envelope: Envelope, agent: Agent) -> list[Instability]:
     """What changed, without a recorded reason, since the last request of this path to the same agent."""
     opened, end = inputs.reader.tree, inputs.reader.end
-    is_kept = agent.id and TreeFacts.of(opened).has_sent
-    row = _last_on_path(opened, end, agent) if is_kept else None
+    row = _last_on_path(opened, end, agent) if agent.id else None
     if row is None:
         return []
     record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import bindparam, literal_column, select
 
+from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES
@@ -53,9 +54,10 @@ class TreeFacts(NamedTuple):
     has_notes: bool
     has_legacy: bool
     """Whether messages were imported as they had been sent."""
-    has_sent: bool
-    """Whether a request was kept with one of its turns."""
+    has_envelopes: bool
+    """Whether requests were kept."""
     has_vaults: bool
+    """Whether the grove has any."""
     events: int
     head: bytes | None
     """The last event's hash: as long as it is the same, nothing in the tree has changed."""
@@ -68,8 +70,10 @@ class TreeFacts(NamedTuple):
 
     @classmethod
     def _read(cls, opened: Opened) -> "TreeFacts":
-        (row,) = opened.session.rows(_FACTS, {"the_tree": opened.key})
+        session = opened.session
+        (row,) = session.rows(_FACTS, {"the_tree": opened.key})
         grove, tree, system_context, *has, events, head, grove_head, grove_id = row
-        read = [orjson.loads(grove), orjson.loads(tree), system_context, *map(bool, has)]
+        preferences = session.once(load_settings, lambda: orjson.loads(grove))
+        read = [preferences, orjson.loads(tree), system_context, *map(bool, has)]
         read += [events, head, grove_head, grove_id]
         return cls._make(read)

@@ -6,8 +6,8 @@ from tests.statements import statements
 
 import weft
 from weft.runtime.operations.permissions import Actor
+from weft.runtime.views.listings import tree_page
 from weft.runtime.views.reader import Reader
-from weft.runtime.views.tree_list import shelved_trees
 from weft.store import schema
 
 
@@ -17,13 +17,13 @@ def test_a_user_lists_the_trees_of_its_roles_by_one_statement_of_fixed_length(fr
     fresh_loom.users.add("Ann")
     store = fresh_loom.caller.store
     with store.read() as session:
-        agent, user = session.execute(select(schema.users.c.agent, schema.users.c.key)).one()
-    reader = Reader(store, Actor(agent, user))
+        row = session.execute(select(schema.users.c.agent, schema.users.c.key)).one()
+    reader = Reader(store, Actor(row.agent, row.key))
     asked = []
     for count, tree in enumerate(trees[:5], 1):
         fresh_loom.users.set_role("Ann", "reader", tree=tree.id)
         with statements(store, mine=True) as heard:
-            listed = shelved_trees(reader, limit=100)
+            listed = tree_page(reader, limit=100)
         assert {each.id for each in listed} == {each.id for each in trees[:count]}
         asked.append(heard[-1])
     assert len(set(asked)) == 1
