@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import orjson
 import pytest
+from sqlalchemy import delete
 from tests.covers import covers
 from tests.generation.stage import attempts, count, grove_with
 from tests.generation.test_kill import kill_after
@@ -90,8 +91,13 @@ def test_a_place_that_was_pruned_while_its_process_died_does_not_keep_a_call_ope
         asked = grove.plant("Marie").say("Count.")
         node = asked.id
     with grove_with(address, Scripted()) as other:
-        # Somebody else prunes it while the words come; then their process dies.
-        kill_after(address, node, 20, before=lambda: other.node(node).prune())
+
+        def prune() -> None:
+            # Where the lease was lost, another process prunes it while the words come; then the first one dies.
+            other.caller.store.write(lambda transaction: transaction.execute(delete(schema.leases)))
+            other.node(node).prune()
+
+        kill_after(address, node, 20, before=prune)
         assert count(other, schema.calls) == 1
     with grove_with(address, Scripted()) as grove:
         assert count(grove, schema.calls) == count(grove, schema.pieces) == 0
