@@ -322,7 +322,6 @@ TABLE = {
         "at": CONTEXT,
         "envelope": CONTEXT,
         "manifest": CONTEXT,
-        "cache_of": rule(call=lambda _, do: do(None)),
         "preferences": rule(LOOK),
         "processed_text": at(LOOK),
         "sent": at(LOOK),

@@ -359,7 +359,7 @@ def test_the_manifest_tells_sources_steps_and_messages():
         (EntryKind.SOURCE, Outcome.KEPT),
         (EntryKind.SOURCE, Outcome.KEPT),
         (EntryKind.FILTER, Outcome.KEPT),
-        (EntryKind.FILTER, Outcome.EXCLUDED),
+        (EntryKind.FILTER, Outcome.CUT),
         (EntryKind.MESSAGE, Outcome.KEPT),
     ]
     assert entries[0].reason == "yoj summaries of SegKala: 1"
