@@ -1,10 +1,10 @@
 """A path as the context engine plans with it: read from both ends, never further than the budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.context.fit import SkippedRange, Strategy
+from weft.context.fit import SkippedLevel, SkippedRange, Strategy
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
@@ -33,11 +33,11 @@ from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import (
     ancestor_at_depth,
-    ends_between,
     head_to,
     instructing,
     instructing_versions,
     notes_on,
+    rows_between,
     tail_to,
     walk_up,
 )
@@ -231,22 +231,36 @@ class PathReader:
 
         With it the id of the first node there.
         """
-        ends = ends_between(
-            self.tree.session,
-            self.tree.key,
-            self.end.position,
-            depth=last.depth + 1,
-            last=start.parent or last.position,
-        )
-        first, final = self._resolved(list(ends))
+        session, tree = self.tree.session, self.tree.key
+        rows = rows_between(session, tree, self.end.position, above=last.depth, last=start)
+        inside = self._resolved([row for row in rows if last.depth < row.depth < start.depth])
+        first, final = inside[0], inside[-1]
         stretch = SkippedRange(
             levels=start.depth - last.depth - 1,
             first=first.local_id,
             last=final.local_id,
             start=last.ruler,
             end=final.ruler,
+            left_out=tuple(self._left_out([last, *inside, start])),
         )
         return stretch, first.ulid
+
+    def _left_out(self, rows: Sequence[NodeRow]) -> Iterator[SkippedLevel]:
+        """What is left out for a reason of its own, each with its neighbours on the path: no cut removes it."""
+        for before, row, after in zip(rows, rows[1:], rows[2:], strict=False):
+            reason = self._reason(row) or self._of_no_use(row)
+            if reason is None and row.flags & Flag.BLANK and (self.dialogue or not row.narrow + row.wide):
+                reason = Reason.EMPTY
+            if reason is not None:
+                yield SkippedLevel(
+                    row.depth,
+                    row.local_id,
+                    reason,
+                    before=before.local_id,
+                    after=after.local_id,
+                    start=before.ruler,
+                    end=row.ruler,
+                )
 
     def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
         """Positions as the versions that are seen; the end as the one that was asked for."""
