@@ -13,7 +13,7 @@ from tests.commands.phrases import LISTS, phrases, tally
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
 from bench.timing import medians
-from weft.commands.parse import parse, parse_found
+from weft.commands.parse import parse, parse_scanned
 from weft.commands.scanner import scan
 from weft.context.settings import LoomLayout
 from weft.errors import WeftError
@@ -73,7 +73,7 @@ def _lines(section: Section) -> None:
 def _read(line: str) -> None:
     for found in scan(line).commands:
         with contextlib.suppress(WeftError):
-            parse_found(found)
+            parse_scanned(found)
 
 
 def _phrases(section: Section) -> None:

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
+from openai import OpenAI
+from openai.types.chat import ChatCompletionUserMessageParam
+from tests.providers.houses import HOUSES, connect
+from tests.providers.loopback import serving, streamed
+
 import weft
 from bench.report import Section, Table, at_most, number
 from bench.scene import STORES, Scene
@@ -42,7 +47,9 @@ def run(scene: Scene) -> Section:
         "A scripted model answers at once, so that what is measured is what Weft adds: permission, lease, "
         "context, the calls written down before anybody is asked (durably), then for each word an event and, a "
         "few times a second, what was said written down; at the end node, response and request in one "
-        f"transaction. The floor is the same model read directly. An answer has {words:,} words; "
+        f"transaction. The floor is the same model read directly. Over HTTP a server in a thread of this "
+        f"process answers in the dialect of OpenAI's chat completions, and both sides keep their connection. "
+        f"An answer has {words:,} words; "
         f"{_AT_ONCE} at once are threads that each continue a node of their own.",
     )
     rows: list[Sequence[str]] = []
@@ -61,6 +68,7 @@ def run(scene: Scene) -> Section:
             section.hold(at_most("time to the first word added, SQLite, median", 1_000 * first, 50, " ms"))
             each = _each(alone, words) - _each(floor, words)
             section.hold(at_most("time added for each word, SQLite, median", 1_000_000 * each, 200, " µs"))
+    section.tables.append(_over_http(scene, section, rounds))
     section.tables.append(
         Table(
             "Until the first word, and for each after it",
@@ -69,6 +77,54 @@ def run(scene: Scene) -> Section:
         )
     )
     return section
+
+
+def _over_http(scene: Scene, section: Section, rounds: int) -> Table:
+    """The same through a provider: its SDK alone, and a generation, both asking one server on this machine."""
+    house = HOUSES["compatible"]
+    said = house.text([f"word{index} " for index in range(20)])
+    rows: list[tuple[str, ...]] = []
+    with (
+        serving(streamed(*said)) as server,
+        OpenAI(base_url=server.url + house.base, api_key="none") as client,
+    ):
+        _ask(client, house.model, 0)
+        for store in STORES:
+            with scene.address(store) as address:
+                alone, ours = _side_by_side(client, server.url, address, rounds)
+            rows.append((store, *(number(1_000 * each) for each in (alone, ours, ours - alone))))
+            if store == "SQLite":
+                what = "the first word over HTTP after the SDK alone has it, SQLite, median"
+                section.hold(at_most(what, 1_000 * (ours - alone), 8, " ms"))
+    header = ("first word, ms, median", "the SDK alone", "a generation", "added")
+    return Table("Over HTTP, from a server on this machine", header, rows)
+
+
+def _side_by_side(client: OpenAI, url: str, address: str, rounds: int) -> tuple[float, float]:
+    house = HOUSES["compatible"]
+    provider = house.make(connect(url + house.base, house.name))
+    alone, ours = list[float](), list[float]()
+    with weft.open(address, providers=ProviderRegistry({house.name: provider})) as grove:
+        grove.add_agent("Echo", model_ref=f"{house.name}:{house.model}")
+        tree = grove.plant("Over HTTP")
+        nodes = [tree.root.say(f"Go on, {index}.") for index in range(rounds + 1)]
+        _listen(nodes.pop())
+        for index, node in enumerate(nodes):
+            alone.append(_ask(client, house.model, index))
+            ours.append(_listen(node).first)
+    model_loop().submit(provider.close()).result()
+    return statistics.median(alone), statistics.median(ours)
+
+
+def _ask(client: OpenAI, model: str, index: int) -> float:
+    """Seconds until the SDK gives the first word."""
+    began = time.perf_counter()
+    first = 0.0
+    asked: ChatCompletionUserMessageParam = {"role": "user", "content": f"Go on, {index}."}
+    for chunk in client.chat.completions.create(model=model, messages=[asked], stream=True):
+        if not first and chunk.choices and chunk.choices[0].delta.content:
+            first = time.perf_counter() - began
+    return first
 
 
 def _row(name: str, heard: Sequence[Heard], words: int) -> Sequence[str]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
-from sqlalchemy import Table, select
+from sqlalchemy import Column, Table, select
 
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.rows import NodeRow
+from weft.store.session import grouped
 
 __all__ = ["Change", "Writer", "changes_of", "moved", "postgres_writer", "sqlite_writer"]
 
@@ -23,6 +24,8 @@ class Change(NamedTuple):
     node: Row
     text: Row
     event: Row
+    jobs: tuple[Row, ...]
+    """What is due because of it: its summary, if it has enough to say."""
 
 
 Writer: TypeAlias = Callable[[Change], None]
@@ -38,12 +41,25 @@ def changes_of(store: Store, tree: int, count: int, skip: int = 0) -> list[Chang
 
         nodes, texts = rows(schema.nodes, "key"), rows(schema.texts, "node")
         events = rows(schema.events, "ordinal")
-    return [Change(*each) for each in zip(nodes, texts, events, strict=True)]
+        due = select(*_JOB_COLUMNS).where(schema.jobs.c.tree == tree)
+        jobs = grouped((dict(row) for row in session.execute(due).mappings()), lambda row: row["target"])
+    return [
+        Change(node, text, event, tuple(jobs.get(node["key"], ())))
+        for node, text, event in zip(nodes, texts, events, strict=True)
+    ]
 
 
 def moved(changes: Sequence[Change], tree: int) -> list[Change]:
     """The same for another tree."""
-    return [Change(*({**row, "tree": tree} for row in change)) for change in changes]
+    return [
+        Change(
+            {**change.node, "tree": tree},
+            {**change.text, "tree": tree},
+            {**change.event, "tree": tree},
+            tuple({**row, "tree": tree} for row in change.jobs),
+        )
+        for change in changes
+    ]
 
 
 @contextlib.contextmanager
@@ -55,11 +71,14 @@ def sqlite_writer(path: str) -> Generator[Writer]:
     for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -65536"):
         connection.execute(f"PRAGMA {pragma}")
     statements = [(sql.replace("%s", "?"), values) for sql, values in _statements()]
+    queue = _JOB.replace("%s", "?")
 
     def write(change: Change) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for sql, values in statements:
             connection.execute(sql, values(change))
+        for job in change.jobs:
+            connection.execute(queue, tuple(job.values()))
         connection.execute("COMMIT")
 
     with contextlib.closing(connection):
@@ -74,6 +93,8 @@ def postgres_writer(address: str) -> Generator[Writer]:
     def write(change: Change) -> None:
         for sql, values in statements:
             connection.execute(sql.encode(), values(change))
+        for job in change.jobs:
+            connection.execute(_JOB.encode(), tuple(job.values()))
         connection.commit()
 
     with contextlib.closing(connection):
@@ -94,10 +115,14 @@ def _statements() -> list[tuple[str, Values]]:
     ]
 
 
-def _insert(table: Table) -> str:
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
-    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join(["%s"] * len(table.columns))})'
+def _insert(table: Table, columns: Sequence[Column[Any]] = ()) -> str:
+    wanted = [column.name for column in columns or table.columns]
+    names = ", ".join(f'"{name}"' for name in wanted)
+    return f'INSERT INTO "{table.name}" ({names}) VALUES ({", ".join(["%s"] * len(wanted))})'
 
+
+_JOB_COLUMNS = [column for column in schema.jobs.columns if not column.primary_key]
+_JOB = _insert(schema.jobs, _JOB_COLUMNS)
 
 _CURSOR = (
     "INSERT INTO cursors (tree, agent, node, updated_at) VALUES (%s, %s, %s, %s) "

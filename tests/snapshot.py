@@ -25,8 +25,11 @@ _MOVING = {
     "nodes": {"near_attachments"},
 }
 """Columns that may differ though nothing that can be seen does. Pointers to items may lead where none hang."""
-_UNSEEN = {"events", "typings", "texts", "bodies", "sources", "attachments", "responses", "node_responses"}
-"""The history, and what hangs on nodes: that is seen with them."""
+_UNSEEN = {
+    *("events", "typings", "texts", "bodies", "sources", "attachments", "responses", "node_responses"),
+    "jobs",
+}
+"""The history, and what hangs on nodes: that is seen with them. And summaries that are due: no step takes them back."""
 _HAS = 8
 """The flag that says where to look for items; they may all have been taken off."""
 

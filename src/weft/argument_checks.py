@@ -72,8 +72,11 @@ class Options:
     """Base of the options classes: every value is checked when it is made."""
 
     def __post_init__(self) -> None:
-        for name, (check, spec) in option_checks(type(self)).items():
-            check_option(name, getattr(self, name), check, spec)
+        cls = type(self)
+        for name, (check, spec) in option_checks(cls).items():
+            value = getattr(self, name)
+            if value is not _defaults(cls)[name]:
+                check_option(name, value, check, spec)
 
     @classmethod
     def specs(cls) -> dict[str, OptionSpec]:
@@ -98,6 +101,11 @@ def option_checks(cls: type[Options]) -> "dict[str, tuple[LazyCheck, OptionSpec]
     """By name how each option is checked, and its description."""
     annotations = {name: kind for base in cls.__mro__[::-1] for name, kind in _annotations(base).items()}
     return {name: (LazyCheck(*annotations[name]), spec) for name, spec in cls.specs().items()}
+
+
+@functools.cache
+def _defaults(cls: type[Options]) -> dict[str, object]:
+    return {each.name: each.default for each in fields(cls)}
 
 
 def _annotations(cls: type) -> dict[str, tuple[object, str]]:

@@ -1,11 +1,15 @@
 """doc new, ls, read, write, delete."""
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
+from tests.statements import statements
+
+import weft
 
 TEXT = "# One\nfirst\n\n# Two\nsecond\nthird"
 
@@ -42,6 +46,10 @@ def test_documents_are_listed_by_name_alone_too(notes: Desk) -> None:
     assert listed[0]["title"] == "Notes"
     assert "content" not in listed[0]
     assert "revision" in notes("doc", "ls", width=60).out
+    with weft.open(notes.address) as grove, statements(grove.caller.store) as heard:
+        assert grove.read.document_sizes() == {listed[0]["id"]: len(TEXT)}
+        assert grove.read.documents(contents=False)[0].content == ""
+    assert not any(re.search(r"revisions\.content(?!\))", statement) for statement in heard)
     notes.ok("doc", "delete", "Notes", "--yes")
     assert notes("doc").err == "the grove has no documents; create one: weft doc new TITLE\n"
 

@@ -1,5 +1,7 @@
 """What a loom-aware agent is sent from a place in a tree, on both stores."""
 
+import re
+
 import pytest
 from tests.collaboration.stage import ALL, MUSE, run, words, workshop
 from tests.covers import covers
@@ -10,10 +12,10 @@ from weft.commands.scanner import scan
 from weft.context.agent_view.loom_block import addendum
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.errors import ContextLimitError
-from weft.providers.base import CacheKind
 from weft.runtime.collaboration.commands.session import session_for
 from weft.testing import START, SteppingClock, grove
 from weft.tree.agent import ALL_PERMISSIONS, Permission
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.item import Item
 from weft.tree.node import Role
 
@@ -293,7 +295,7 @@ def test_a_provider_that_wants_marks_for_its_cache_gets_the_same_words(file_addr
 
     from weft.providers.scripted import PROFILE
 
-    marked = replace(PROFILE, cache=CacheKind.MARKS)
+    marked = replace(PROFILE, cache=CacheProfile(kind=CacheKind.MARKS))
     with workshop(file_address, ["Fine.", "Fine."], profile=marked) as (loom, tree, model):
         tree.describe(system_context="Be kind. " * 500)
         tree.do(f"→ pin {tree.root.local_id}", agent=MUSE)
@@ -310,7 +312,7 @@ def test_a_provider_that_wants_marks_for_its_cache_gets_the_same_words(file_addr
         assert len(model.requests[1].system) == 1
         marks = [(mark.message, mark.block) for mark in model.requests[1].cache.marks]
         assert marks == [(None, 0), (len(model.requests[1].messages) - 2, 0)]
-    keyed = replace(PROFILE, cache=CacheKind.KEY)
+    keyed = replace(PROFILE, cache=CacheProfile(kind=CacheKind.KEY))
     with workshop(file_address, ["Fine."], profile=keyed) as (loom, tree, model):
         run(loom, tree).result()
         assert list(model.requests[0].cache.fields) == ["prompt_cache_key"]
@@ -446,3 +448,37 @@ def test_presence_off_the_readers_path_gives_the_way(address):
         below = bo.node(here.id).say("Below.")
         line = f"Bo active at [{below.local_id}] (via [{here.local_id}] → [{below.local_id}])\n"
         assert line in text_of(here.context(agent=MUSE))
+
+
+@covers("memory.every-reduced-node-accounted", "memory.only-stored-summaries")
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+@pytest.mark.parametrize("step", [0, 0.25])
+def test_of_a_deep_path_each_node_is_in_full_a_summary_or_counted(address, mode, step):
+    with weft.open(address) as loom:
+        muse(loom)
+        tree = loom.plant("Marie", mode=mode)
+        nodes = [tree.root.say("Sentence 0. " + "word " * 100)]
+        for number in range(1, 200):
+            nodes.append(nodes[-1].say(f"Sentence {number}. " + "word " * 100))
+        nodes[1].exclude()
+        context = nodes[-1].context(agent=MUSE, limit=3_000, preferences={"truncationStep": step})
+        assert context.tokens <= 3_000
+        text = context.messages[0].text
+        lines = [
+            number for number, node in enumerate(nodes) if f"\n  [{node.local_id}] [extract] Sentence" in text
+        ]
+        whole = [number for number, node in enumerate(nodes) if node.text.strip() in text]
+        first, last = (nodes[number].local_id for number in (0, lines[-1]))
+        counted, end = lines[0], nodes[lines[0] - 1].local_id
+        # Neither the empty root nor the excluded node is reduced.
+        assert re.match(
+            rf"\(collapsed \[{first}\]-\[{last}\]: {lines[-1]} nodes, {len(lines)} in summary\)\n", text
+        )
+        assert f"\n  [{first}]-[{end}]: {counted - 1} nodes\n" in text
+        assert lines == list(range(counted, lines[-1] + 1))
+        assert whole == list(range(lines[-1] + 1, 200))
+        assert context.unsummarised == tuple(nodes[number].id for number in lines)
+        assert len(lines) > 20
+        assert len(whole) > 8
+        levels = [entry.count for entry in context.manifest if entry.kind is EntryKind.NODE]
+        assert sum(levels) == nodes[-1].depth + 1

@@ -8,8 +8,8 @@ from tests.collaboration.stage import MUSE, run, words, workshop
 from tests.covers import covers
 
 from weft.context.layers.items import LayerId
-from weft.providers.base import CacheKind
 from weft.providers.scripted import PROFILE
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.item import Item
 from weft.tree.json import JsonObject
 
@@ -45,7 +45,7 @@ def test_the_first_request_of_a_run_is_kept_with_its_turn_byte_for_byte(address)
 
 @covers("loom.kept-in-layers", "cache.prediction", "cache.monitor")
 def test_in_the_layout_for_it_most_of_the_next_run_is_expected_to_be_cached(address, caplog):
-    keyed = replace(PROFILE, cache=CacheKind.KEY)
+    keyed = replace(PROFILE, cache=CacheProfile(kind=CacheKind.KEY))
     with workshop(address, ["Fine.", "Fine.", "Fine."], profile=keyed) as (loom, tree, model):
         tree.prefer(loom_layout="cache")
         tree.say("See this. " * 1_000, attachments=[LAMP])

@@ -7,7 +7,7 @@ from tests.covers import covers
 from tests.generation.stage import attempts, count
 from tests.soundness import check_sound
 
-from weft.errors import ConflictError
+from weft.errors import ConflictError, InvalidInputError
 from weft.runtime.collaboration.run_events import Answered, Ending, TextChunk
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.store import schema
@@ -280,6 +280,25 @@ def test_stopping_stops_the_subject_too(file_address):
         assert found.ending is Ending.STOPPED
         assert (found.text, found.reply.value.status) == ("Ask.", Status.INTERRUPTED)
         assert count(grove, schema.calls) == count(grove, schema.leases) == count(grove, schema.runs) == 0
+
+
+def test_an_annotation_is_answered_beside_a_document_by_another_and_continued_nowhere(address):
+    script = []
+    with workshop(address, script) as (grove, talk, model):
+        tree = grove.plant("House", "The house stood empty.", mode="buffer")
+        note = tree.root.annotate("Too long?")
+        script += [f'→ continue from {note.local_id} using agent:"Echo"\n', "It is long."]
+        reply = run(grove, tree, "Well?", node=note).result().reply
+        # A remark on a remark, as `annotate` would write it.
+        assert note.annotations == [reply]
+        assert reply.value.is_annotation
+        assert tree.text == "The house stood empty."
+        refused = "✗ INVALID_SYNTAX: [{}] is an annotation: conversations do not continue from it"
+        assert refused.format(note.local_id) in words(model.requests[1])
+        remark = talk.say("Why?").annotate("Really?")
+        with pytest.raises(InvalidInputError, match="is an annotation"):
+            run(grove, talk, "Well?", node=remark).result()
+        check_sound(grove)
 
 
 def test_beside_a_document_words_are_no_part_of_it(address):

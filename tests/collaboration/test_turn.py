@@ -36,6 +36,7 @@ GROWS = {
     "requests",
     "manifests",
     "events",
+    "jobs",
     "node_responses",
 }
 """What an answer adds."""

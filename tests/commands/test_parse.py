@@ -9,7 +9,7 @@ from tests.covers import covers
 from weft.commands import actions as v
 from weft.commands.catalog import CATALOG, DOUBTFUL, ROWS, also_called, verbs
 from weft.commands.formatter import write_command
-from weft.commands.parse import check_limits, parse, parse_found, parse_strictly
+from weft.commands.parse import check_limits, parse, parse_scanned, parse_strictly
 from weft.commands.scanner import scan
 from weft.commands.vocabulary import is_typo
 from weft.errors import CrossTreeError, InvalidSyntaxError, LimitExceededError, WeftError
@@ -579,4 +579,4 @@ def test_what_could_mean_something_else_is_asked_about(said):
 def test_a_thought_begins_for_the_parser_where_it_begins_for_the_scanner(said, text):
     assert action(said) == v.ThinkCommand(text)
     (found,) = scan(f"→ {said}\n→ prune a7x2\n←").commands
-    assert parse_found(found).action == v.ThinkCommand(f"{text}\n→ prune a7x2".strip())
+    assert parse_scanned(found).action == v.ThinkCommand(f"{text}\n→ prune a7x2".strip())

@@ -10,7 +10,7 @@ from tests.covers import covers
 
 from weft.commands.actions import AnnotateCommand, ThinkCommand
 from weft.commands.lexer import tokens_of
-from weft.commands.parse import parse_found
+from weft.commands.parse import parse_scanned
 from weft.commands.scanner import ARROW, Scanner, Why, scan
 from weft.errors import InvalidSyntaxError
 
@@ -117,7 +117,7 @@ def test_an_arrow_elsewhere_executes_nothing(output):
         assert not found.text.startswith("prune")
         if not found.think:
             try:
-                parsed = parse_found(found)
+                parsed = parse_scanned(found)
             except InvalidSyntaxError:
                 continue
             assert parsed.name in {"view", "annotate", "link"}
@@ -171,13 +171,13 @@ def test_a_thought_is_kept_apart_and_has_no_result_to_wait_for():
     assert found.prose == "Hm.\n Well, I believe her."
     unclosed = scan("→ think about\n→ prune a7x2").commands[0]
     assert (unclosed.text, unclosed.closed) == ("about\n→ prune a7x2", False)
-    assert parse_found(unclosed).action == ThinkCommand("about\n→ prune a7x2")
+    assert parse_scanned(unclosed).action == ThinkCommand("about\n→ prune a7x2")
 
 
 @covers("command.strings")
 def test_a_string_may_span_lines_and_its_command_ends_after_it():
     found = scan('→ annotate a7x2 "one\r\n“two” \\"\n\nthree" \n→ view b3k9').commands
-    assert parse_found(found[0]).action == AnnotateCommand("a7x2", 'one\n“two” "\n\nthree')
+    assert parse_scanned(found[0]).action == AnnotateCommand("a7x2", 'one\n“two” "\n\nthree')
     assert found[1].text == "view b3k9"
 
 
@@ -186,7 +186,7 @@ def test_a_string_that_never_ends_is_an_error_that_says_what_it_took():
     assert len(found) == 1
     assert not found[0].closed
     with pytest.raises(InvalidSyntaxError, match="'one' is never closed; the 2 lines after it"):
-        parse_found(found[0])
+        parse_scanned(found[0])
 
 
 SIGNS = [
@@ -332,7 +332,7 @@ def test_a_line_of_a_megabyte_takes_no_longer_whatever_it_is_made_of(kind):
         start = time.perf_counter()
         for found in scan(line).commands:
             with contextlib.suppress(InvalidSyntaxError):
-                parse_found(found)
+                parse_scanned(found)
         return time.perf_counter() - start
 
     # Beside a plain text of the same length, so that a busy machine is no reason to fail.

@@ -43,9 +43,9 @@ def test_a_branch_is_stitched_or_separated():
 
 def test_a_tree_is_drawn_with_a_star_where_the_agent_stands():
     rows = [
-        TreeRow(local_id="r001", depth=0, said="The house."),
-        TreeRow(local_id="a7x2", depth=1, said="She left.", here=True),
-        TreeRow(local_id="b3k9", depth=1, said="She\nstayed.", more=3),
+        TreeRow(local_id="r001", depth=0, text="The house."),
+        TreeRow(local_id="a7x2", depth=1, text="She left.", here=True),
+        TreeRow(local_id="b3k9", depth=1, text="She\nstayed.", more=3),
     ]
     assert tree_drawn(rows, 5) == (
         "✓ tree from [r001] · depth:5 · 3 nodes\n"

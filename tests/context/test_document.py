@@ -11,6 +11,7 @@ from weft.context.layers.library import Attached
 from weft.context.manifest_entries import Outcome
 from weft.context.render import assemble
 from weft.context.request import Pending, Profile
+from weft.context.result import plain_request
 from weft.context.rows import Reason
 from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import ContextLimitError
@@ -56,6 +57,10 @@ def test_a_chat_model_is_sent_sources_and_attachments_before_the_text(story):
         '<reference node="x6">\nA song.\n</reference>\n\n'
         '<reference item="style.md">\nShort sentences.\n</reference>'
     )
+    assert [each["role"] for each in context.to_openai()] == ["user", "user"]
+    assert context.to_anthropic()["messages"][-1]["content"].endswith("The river runs to the sea. And")
+    assert [each["content"][:10] for each in plain_request(context)] == ["<reference", "The river "]
+    assert [layer.id.value for layer in context.layers if layer.text] == ["L4_HISTORY"]
     found = entries(context)
     assert found[story.seen.local_id] == ("source", Outcome.KEPT, "context source, before the text")
     assert found["style.md"] == ("item", Outcome.KEPT, "attached, before the text")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.js_compat import (
+from weft.context.recipes.js_compat import (
     compact_json,
     is_truthy,
     json_units,

@@ -483,7 +483,7 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
             plan_layers(contexts_now.gather(opened, chat.id, ContextOptions(limit=800, **each), None).request)
             for each in ({}, {"strategy": "rollingWindow"})
         ]
-    assert not contents._kept
+    assert not contents._contents._values
     assert plans[0].sent != plans[1].sent
     middle, rolling = chat.manifest(limit=800), chat.manifest(limit=800, strategy="rollingWindow")
     changes = middle.diff(rolling)
@@ -501,7 +501,7 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
     contents.clear()
     found = chat.context(limit=800)
     kept = sum(count for outcome, (count, _) in found.manifest.totals().items() if outcome == "kept")
-    assert len(contents._kept) <= kept
+    assert len(contents._contents._values) <= kept
     again = chat.context(limit=800)
     assert again == found
 
@@ -509,9 +509,9 @@ def test_texts_are_read_for_what_is_kept_and_kept_at_hand(loom, chat):
 def test_a_destroyed_tree_leaves_nothing_in_memory(fresh_loom):
     tree = fresh_loom.plant("Gone", "a secret")
     tree.context()
-    assert fresh_loom.caller.executor.contents._kept
+    assert fresh_loom.caller.executor.contents._contents._values
     tree.delete(confirm=tree.id)
-    assert not fresh_loom.caller.executor.contents._kept
+    assert not fresh_loom.caller.executor.contents._contents._values
 
 
 def test_the_contents_at_hand_stay_within_their_room(loom, chat):
@@ -519,8 +519,8 @@ def test_the_contents_at_hand_stay_within_their_room(loom, chat):
     narrow = replace(loom.contexts, cache=small)
     wide = chat.context()
     assert narrow.at(chat.value.tree_id, chat.id, ContextOptions()) == wide
-    assert small._used <= 3_000
-    assert 0 < len(small._kept) < 60
+    assert small._contents._used <= 3_000
+    assert 0 < len(small._contents._values) < 60
 
 
 def test_an_estimator_that_needs_texts_gets_them(loom, chat):

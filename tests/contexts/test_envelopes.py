@@ -347,6 +347,7 @@ def test_a_long_path_reads_its_items_in_few_statements(desk):
     for number in range(6):
         desk.answer(desk.ask(f"again {number}", path))
     turn = desk.ask("Last", path)
+    desk.grove.caller.executor.contents.clear()
     with statements(desk.grove.read.store) as many:
         turn.envelope(agent=desk.agent)
     assert len(many) == len(few) < 30

@@ -286,6 +286,8 @@ def test_history_can_be_a_strip_of_summaries(desk):
     # Nobody has summed up the second turn, so it and all after it stay as they were.
     assert "And about rain" in told.messages[0].text
     assert "snow" not in str([each.text for each in told.messages])
+    first.exclude()
+    assert f"told: {first.local_id}" not in str([each.text for each in turn.envelope(strip=1).messages])
 
 
 @covers("library.pinning")

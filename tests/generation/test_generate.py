@@ -292,7 +292,7 @@ def test_a_document_is_sent_with_references_to_a_chat_model_alone(address, syste
         assert [word in text for word in words] == [not completion] * 4
         asked = ["In verse.", "In French.", "Weave."]
         assert [word in "".join(request.system) for word in asked] == [system] * 3
-        reasons = {entry.id: entry.reason for entry in kid.provenance().manifest}
+        reasons = {entry.id: entry.reason for entry in kid.provenance().manifest or ()}
         if completion:
             assert reasons["style.md"] == "a completion endpoint takes the text alone"
         if not system:

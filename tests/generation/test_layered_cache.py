@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 from tests.covers import covers
 
-from weft.providers.base import CacheKind
 from weft.providers.scripted import PROFILE
 from weft.testing import Scripted, grove
+from weft.tree.cache_profile import CacheKind, CacheProfile
 
 
 @covers(
     "cache.openai", "cache.payload-recorder", "envelope.stored-per-user-turn", "stats.per-tree-and-branch"
 )
 def test_a_request_without_attachments_names_its_cache_too_and_is_kept_and_logged(caplog):
-    profile = replace(PROFILE, cache=CacheKind.KEY)
+    profile = replace(PROFILE, cache=CacheProfile(kind=CacheKind.KEY))
     model = Scripted(["Yes."] * 2, name="openai", profile=profile)
     with grove(model=model) as loom:
         agent = loom.add_agent("Muse", model_ref="openai:gpt", system_prompt="Be brief.")
@@ -36,7 +36,7 @@ def test_a_request_without_attachments_names_its_cache_too_and_is_kept_and_logge
 @covers("cache.none")
 @pytest.mark.parametrize("kind", [CacheKind.NONE, CacheKind.PREFIX])
 def test_a_cache_that_is_told_nothing_leaves_requests_as_they_are_and_keeps_them(kind):
-    model = Scripted(["Yes."], profile=replace(PROFILE, cache=kind))
+    model = Scripted(["Yes."], profile=replace(PROFILE, cache=CacheProfile(kind=kind)))
     with grove(model=model) as loom:
         agent = loom.add_agent("Muse", model_ref="scripted:m")
         question = loom.plant("Talk").say("Is it?")

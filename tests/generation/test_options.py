@@ -46,6 +46,7 @@ NONSENSE = [
     ({"estimator": 5}, "estimator must be"),
     ({"estimator": "zz"}, "there is no estimator 'zz'"),
     ({"as_of": "yesterday"}, "as_of must be a date"),
+    ({"as_of": "1969-12-31"}, "as_of must be between 1970 and 9999"),
     ({"text": "Well?"}, "text is input that is not a node yet"),
     ({"unattended": "yes"}, "unattended must be true or false"),
     ({"agent": ""}, "agent must be"),

@@ -25,7 +25,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.context.layers.blocks import ToolOutput
-from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
+from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, WeftError
 from weft.providers.base import ProviderRegistry
 from weft.providers.compatible import Compatible
 from weft.runtime.coordination.background import model_loop
@@ -331,7 +331,7 @@ def test_without_an_agent_the_preview_is_that_of_the_agent_that_would_answer(gro
 def test_the_embedded_model_is_previewed_before_there_is_an_agent(address):
     with weft.open(address) as loom:
         node = loom.plant("Tea", "Which pot?")
-        assert node.context().request["messages"][-1]["content"] == "Which pot?"
+        assert json.loads(json.dumps(node.context().request))["messages"][-1]["content"] == "Which pot?"
         assert loom.agents() == [each for each in loom.agents() if each.type == "human"]
 
 
@@ -347,6 +347,8 @@ def test_a_request_without_a_body_says_why(grove, talk):
     assert "the model gives at most" in refused.request.why
     with pytest.raises(InvalidInputError, match="the model gives at most"):
         talk.generate(prepared=refused)
+    with pytest.raises(LimitExceededError, match="continuations at once"):
+        talk.context(n=101)
     blind = talk.say(
         Mixed((Text("See."), Image(ref=grove.put_blob(PICTURE), mime_type="image/png", width=3, height=4)))
     )

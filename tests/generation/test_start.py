@@ -111,18 +111,19 @@ def test_an_answer_that_no_table_can_hold_leaves_no_running_call_and_no_lease(fi
 
 
 @covers("generate.checks-first")
-def test_nothing_continues_from_an_annotation(address):
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_nothing_continues_from_an_annotation(address, mode):
     model = Scripted(["Yes."])
     with grove_with(address, model) as grove:
-        tree = grove.plant("Marie")
+        tree = grove.plant("Marie", mode=mode)
         note = tree.say("Where to?").annotate("by train?")
         refusals = []
-        for ask in (note.generate, note.preflight):
+        for ask in (note.generate, note.preflight, lambda: note.say("Or by sea?")):
             with pytest.raises(InvalidInputError) as caught:
                 ask()
             refusals.append(caught.value)
         refusals.append(tree.do(f"→ continue from {note.local_id}").error)
         says = f"[{note.local_id}] is an annotation: conversations do not continue from it"
-        assert [refusal.message for refusal in refusals] == [says] * 3
+        assert [refusal.message for refusal in refusals] == [says] * 4
         assert model.requests == []
         assert list(note.children) == []

@@ -1,10 +1,8 @@
 """Every provider under a real grove: what its server said is kept to the byte, and its key nowhere."""
 
-import asyncio
 import contextlib
 import json
 import logging
-import threading
 import traceback
 
 import pytest
@@ -12,7 +10,7 @@ from tests.cli.desk import Desk
 from tests.covers import covers
 from tests.finding import columns_with, files_with
 from tests.providers.houses import CANARY, HOUSES, MARK, connect
-from tests.providers.loopback import Loopback, gone, plain, streamed
+from tests.providers.loopback import gone, plain, serving, streamed
 from tests.soundness import check_sound
 
 import weft
@@ -22,26 +20,6 @@ from weft.runtime.coordination.background import model_loop
 from weft.runtime.generation.stream import TextChunk
 
 WORDS = ["Hel", "lo ", "thére ", "— 🌊"]
-
-
-@contextlib.contextmanager
-def serving(*sayings):
-    """A server in a thread of its own, for callers that wait."""
-    server, ready, over = Loopback(list(sayings)), threading.Event(), threading.Event()
-
-    async def serve():
-        async with server:
-            ready.set()
-            await asyncio.to_thread(over.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait()
-    try:
-        yield server
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextlib.contextmanager
@@ -122,7 +100,7 @@ def test_a_key_is_in_no_database_log_export_error_or_trace(address, house, tmp_p
         shown = "".join(event.text for event in stream if isinstance(event, TextChunk))
         (node,) = stream.nodes
         assert node.text == shown == f"{''.join(WORDS)}{MARK} {MARK}"
-        raw = node.provenance().raw_response
+        raw = node.provenance().raw_response or b""
         where = node.provenance().replaced_keys
         # One of them is spread over three events.
         assert len(where) == raw.count(b"[redacted key]") + 1 >= 3
@@ -162,6 +140,23 @@ def test_a_call_that_was_refused_costs_nothing(file_address, house):
         with pytest.raises(ProviderError):
             asked.generate(max_tokens=64)
         assert grove.generations.spent().total == 0
+
+
+@covers("generate.empty-answer-marked")
+def test_the_command_line_names_an_answer_without_text(tmp_path, monkeypatch):
+    house, address = HOUSES["compatible"], str(tmp_path / "grove.db")
+    with serving(streamed(*house.text([]))) as server:
+        monkeypatch.setenv("WEFT_COMPATIBLE_LAB", server.url + house.base)
+        desk = Desk(address)
+        desk.ok("new", "Tea", "--text", "Which pot?")
+        desk.ok("agents", "add", "Far", "--model", "compatible:lab/m")
+        answer = desk("gen", "--agent", "Far")
+        assert (answer.code, answer.out.strip()) == (0, "")
+        assert "note: empty: the model returned no text" in answer.err
+        made = desk.json("gen", "Tea", "--agent", "Far")
+        assert made["notices"] == ["empty: the model returned no text"]
+        shown = desk.ok("provenance", made["nodes"][0]["id"])
+        assert "empty: the model returned no text" in shown
 
 
 @covers("security.canary-key")

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 from tests.covers import covers
-from tests.recipes.loading import yoj
-from tests.recipes.test_in_a_grove import recipe
 
 import weft
 from weft.errors import PermissionDeniedError, WeftError
@@ -25,7 +23,7 @@ from weft.grove.tree import TreeHandle
 from weft.grove.vault import VaultHandle, Vaults
 from weft.providers.base import ProviderRegistry
 from weft.runtime.contexts.layers import Contexts, Layers
-from weft.runtime.contexts.options import ContextOptions, LayerOptions
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.contexts.turn_tools import TurnToolCall, TurnTools
 from weft.runtime.coordination.idempotency import Idempotency
 from weft.runtime.coordination.jobs import JobBoard
@@ -118,8 +116,8 @@ def raise_error(results):
 
 def prepared_of(desk):
     """As the owner would prepare it."""
-    return Layers.of(desk.grove.acting_as("human").caller).prepare(
-        desk.tree.id, desk.node.id, LayerOptions(agent="Echo")
+    return Layers.of(desk.grove.acting_as("human").caller).at(
+        desk.tree.id, desk.node.id, ContextOptions(agent="Echo")
     )
 
 
@@ -134,12 +132,15 @@ def kept_of(desk):
 
 CONTEXT = rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, ContextOptions()))
 GENERATED = rule(GENERATE, call=lambda desk, do: do(agent="Echo"))
-LAYERED = rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, LayerOptions()))
 OPTIONS = GenerationOptions(agent="Echo")
 SELF = rule(WRITE, call=lambda desk, do: do(desk.node, "word"))
 STREAM = rule(GENERATE, call=lambda desk, do: list(do(agent="Echo")))
 WITH_TEXT = rule(WRITE, call=lambda desk, do: do("Words."))
 NOTE = rule(READ, call=lambda desk, do: do("Snow.md"))
+RECIPE = {
+    "kala": {"kind": "SegKala", "sessionId": "s", "end": 1_700_000_000, "windowSeconds": 3_600},
+    "model": {"filters": [], "components": [{"kind": "yoj", "name": "messages", "framing": ""}]},
+}
 PLACE = {"user": "u", "project": "p", "session": "s", "topic": "t", "stream": "messages"}
 
 TABLE = {
@@ -308,18 +309,20 @@ TABLE = {
         "links": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "tags": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "documents": rule(READ),
+        "document_sizes": rule(READ),
         "document": rule(READ, call=lambda _, do: do("Notes")),
         "revisions": rule(READ, call=lambda _, do: do("Notes")),
     },
     Contexts: {
         "at": CONTEXT,
         "manifest": CONTEXT,
-        "plain": CONTEXT,
         "preferences": rule(LOOK),
     },
     Layers: {
-        "at": LAYERED,
-        "prepare": LAYERED,
+        "at": CONTEXT,
+        "envelope": CONTEXT,
+        "manifest": CONTEXT,
+        "cache_of": rule(call=lambda _, do: do(None)),
         "preferences": rule(LOOK),
         "processed_text": at(LOOK),
         "sent": at(LOOK),
@@ -405,7 +408,7 @@ TABLE = {
         **free("names"),
         "preset": rule(call=lambda _, do: do("kala")),
         "at": rule(LOOK, call=lambda desk, do: do(desk.node)),
-        "run": rule(LOOK, call=lambda _, do: do(recipe(yoj("messages")))),
+        "run": rule(LOOK, call=lambda _, do: do(RECIPE)),
     },
     Users: {
         **looks("list", "tokens"),
@@ -420,7 +423,7 @@ TABLE = {
 LAST = {"archive", "close", "close_tree", "delete", "prune", "undo", "unmount"}
 HANDLES = {TreeHandle, NodeHandle, DocumentHandle, ProjectHandle, VaultHandle, AgentHandle}
 INHERITED = {Contexts: Reader, Layers: Reader}
-INSIDE = {"end_of", "for_model", "gather", "gathered", "looking", "opened", "render", "request"}
+INSIDE = {"answering", "cache_of", "context", "end_of", "gather", "opened", "pinned", "request"}
 """Of contexts: steps of the assembly, which work in a session that was checked when it was opened."""
 
 

@@ -244,7 +244,7 @@ def test_a_folder_that_no_vault_has_is_refused_and_one_may_be_named_with_its_vau
         run(desk, "getFileTree", folder="../One")
     shown = run(desk, "getFileTree", folder="Two/deep").content
     assert shown.endswith("\n\nTwo:\n  deep/\n    well.md")
-    assert "the vault's name and a colon stand before it" in shown
+    assert "the vault's name and a colon precede it" in shown
     assert run(desk, "getFileTree", folder="deep").content.endswith("One:\nTwo:\n  deep/\n    well.md")
 
 

@@ -160,6 +160,57 @@ def test_a_tree_or_a_tag_that_vanished_is_missed(fresh_loom: weft.Grove, address
     assert any(kept.id in line and line.startswith("tag") for line in told)
 
 
+@covers("verify.finds-any-change")
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [("tokens", "token"), ("memberships", "role"), ("users", "user"), ("vaults", "vault")],
+)
+def test_a_deleted_user_token_role_or_vault_is_missed(
+    fresh_loom: weft.Grove, address: str, tmp_path: Path, table: str, kind: str
+) -> None:
+    tree = fresh_loom.plant("Marie")
+    fresh_loom.users.add("Ann", role="reader")
+    fresh_loom.users.set_role("Ann", "editor", tree=tree.id)
+    fresh_loom.users.issue("Ann")
+    fresh_loom.vaults.mount(tmp_path)
+    for name in ("tokens", "memberships", "users", "vaults"):
+        # Those that point at what is deleted go with it.
+        if name == table or (table == "users" and name != "vaults"):
+            damage(fresh_loom, address, f"DELETE FROM {name}")
+    report = fresh_loom.verify()
+    assert report.verdict is Verdict.INCOMPLETE
+    assert kind in {finding.kind for finding in report.findings}
+
+
+@covers("verify.finds-any-change")
+def test_roles_end_with_their_tree_and_with_being_taken_away(fresh_loom: weft.Grove) -> None:
+    tree, other = fresh_loom.plant("Marie"), fresh_loom.plant("Other")
+    fresh_loom.users.add("Ann", role="reader")
+    for each in (tree, other):
+        fresh_loom.users.set_role("Ann", "editor", tree=each.id)
+    fresh_loom.users.set_role("Ann", None, tree=other.id)
+    tree.delete(confirm=tree.id)
+    assert fresh_loom.verify().valid
+
+
+@covers("verify.finds-any-change", "export.weft-json")
+def test_users_and_vaults_that_no_export_has_are_not_missed_where_it_is_imported(
+    fresh_loom: weft.Grove, tmp_path: Path
+) -> None:
+    fresh_loom.plant("Marie", "Once")
+    fresh_loom.users.add("Ann", role="reader")
+    fresh_loom.users.issue("Ann")
+    fresh_loom.vaults.mount(tmp_path)
+    fresh_loom.export(tmp_path / "grove.json")
+    with weft.open(str(tmp_path / "other.db")) as other:
+        other.import_(tmp_path / "grove.json")
+        assert other.verify().valid
+        other.users.add("Ben", role="reader")
+        assert other.verify().valid
+        damage(other, str(tmp_path / "other.db"), "DELETE FROM memberships")
+        assert [finding.kind for finding in other.verify().findings] == ["role"]
+
+
 @pytest.mark.outer
 def test_a_list_of_findings_is_bounded_and_says_how_many_more(fresh_loom: weft.Grove, address: str) -> None:
     tree = fresh_loom.plant("T", "one")

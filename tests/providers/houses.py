@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from weft.providers.adapter import Connection
 from weft.providers.anthropic import Anthropic
@@ -21,7 +22,7 @@ def sse(value: object, event: str | None = None) -> bytes:
     return named + b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n"
 
 
-def connect(url: str, name: str, *, key: str | None = CANARY, **settings) -> Connection:
+def connect(url: str, name: str, *, key: str | None = CANARY, **settings: Any) -> Connection:
     variable = f"WEFT_KEY_{name.upper()}"
     environment = {} if key is None else {variable: key, f"{variable}_FOR": url}
     keys = Keys(environment=environment, ring=lambda: None, file=_no_file)
@@ -40,7 +41,7 @@ class House:
 
     name: str
     model: str
-    make: Callable
+    make: Callable[..., Any]
     base: str
     text: Callable[[list[str]], list[bytes]]
     """A whole streamed answer in pieces, ended well."""

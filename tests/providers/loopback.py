@@ -1,11 +1,13 @@
 """A server on this machine that says exactly the bytes a test wants, and keeps exactly those it heard."""
 
 import asyncio
+import contextlib
 import ssl
+import threading
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 Saying = Callable[["Heard", asyncio.StreamWriter], Awaitable[None]]
@@ -67,6 +69,26 @@ class Loopback:
             writer.close()
 
 
+@contextlib.contextmanager
+def serving(*sayings: Saying) -> Generator[Loopback]:
+    """A server in a thread of its own, for callers that wait."""
+    server, ready, over = Loopback(list(sayings)), threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with server:
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield server
+    finally:
+        over.set()
+        thread.join()
+
+
 class _Keeping:
     """A writer that remembers what a client is meant to read."""
 
@@ -118,7 +140,9 @@ def plain(status: int, body: bytes, *, reason: str | None = None, **headers: str
     return say
 
 
-def streamed(*pieces: bytes, cut: bool = False, gate=None, packed: bool = False, **headers: str) -> Saying:
+def streamed(
+    *pieces: bytes, cut: bool = False, gate: Any = None, packed: bool = False, **headers: str
+) -> Saying:
     """A streamed answer, chunk by chunk; cut: the connection ends without the last chunk."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
 

@@ -30,13 +30,14 @@ from tests.providers.loopback import Loopback, gone, plain, streamed
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
 from weft.providers.adapter import Seam, as_chat, dry_run
 from weft.providers.anthropic import anthropic_profile
-from weft.providers.base import CacheKind, ModelPrices, Parameters, Request, SystemPlace
+from weft.providers.base import ModelPrices, Parameters, Request, SystemPlace
 from weft.providers.compatible import PRESETS, Compatible, listed_profile
 from weft.providers.events import StopReason, TokenChance
 from weft.providers.google import google_profile
 from weft.providers.keys import Keys
 from weft.providers.openai import openai_profile
 from weft.tree.attempt import Usage
+from weft.tree.cache_profile import CacheKind
 from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
@@ -669,7 +670,7 @@ def test_what_openais_environment_says_stays_with_openai(monkeypatch):
 @covers("provider.profile")
 def test_profiles_know_windows_prices_and_what_models_can_do():
     opus = anthropic_profile("claude-opus-4-5-20251101")
-    assert (opus.window, opus.output_limit, opus.cache, opus.images) == (
+    assert (opus.window, opus.output_limit, opus.cache.kind, opus.images) == (
         200_000,
         64_000,
         CacheKind.MARKS,
@@ -684,6 +685,27 @@ def test_profiles_know_windows_prices_and_what_models_can_do():
     below, beyond = Usage(prompt=200_000, completion=0), Usage(prompt=200_001, completion=0)
     assert pro.prices.cost(beyond) > 1.9 * float(pro.prices.cost(below))
     assert anthropic_profile("claude-of-the-future").prefill is False
+
+
+@covers("cache.anthropic", "cache.gemini", "provider.profile")
+@pytest.mark.parametrize(
+    ("profile", "model", "minimum"),
+    [
+        (anthropic_profile, "claude-sonnet-4-5-20250929", 1_024),
+        (anthropic_profile, "claude-opus-4-20250514", 1_024),
+        (anthropic_profile, "claude-opus-4-1", 1_024),
+        (anthropic_profile, "claude-sonnet-4-6", 2_048),
+        (anthropic_profile, "claude-3-5-haiku-latest", 2_048),
+        (anthropic_profile, "claude-haiku-4-5", 4_096),
+        (anthropic_profile, "claude-opus-4-6", 4_096),
+        (google_profile, "gemini-2.5-pro", 2_048),
+        (google_profile, "gemini-3.1-pro-preview", 4_096),
+        (openai_profile, "gpt-5", 1_024),
+    ],
+)
+def test_models_of_one_provider_cache_prefixes_of_different_sizes(profile, model, minimum):
+    assert profile(model).cache.minimum == minimum
+    assert profile(model).prefix_cache
 
 
 @covers("provider.catalog")

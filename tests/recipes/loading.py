@@ -1,7 +1,7 @@
 """Recorded examples put into a grove, and how recipes over one are written."""
 
 import weft
-from weft.context.collapsed_groups import GroupParts
+from weft.context.recipes.collapsed_groups import GroupParts
 from weft.store.records import GroupDocument, put_entries
 from weft.tree.record import RecordDraft, RecordPlace, dump_document
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context.filters import OnFilterError
-from weft.context.recipe import Recipe, RecipeError, decode_recipe
+from weft.context.recipes.recipe import Recipe, RecipeError, decode_recipe
 
 SEG = {"kind": "SegKala", "sessionId": "s", "end": 1000, "windowSeconds": 600}
 DEFAULT = [{"name": "sizeLimiter", "options": {"maxTokens": 24000}}, {"name": "toolCallBackfill"}]

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.collapsed_groups import DocumentReader
 from weft.context.filters import Registry
 from weft.context.manifest_entries import EntryKind, Outcome
-from weft.context.recipe import decode_recipe
-from weft.context.recipe_run import follow_recipe, follow_recipe_async
-from weft.context.record_streams import (
+from weft.context.recipes.collapsed_groups import DocumentReader
+from weft.context.recipes.recipe import decode_recipe
+from weft.context.recipes.recipe_run import follow_recipe, follow_recipe_async
+from weft.context.recipes.record_streams import (
     DocumentRecords,
     Other,
     RecordScope,

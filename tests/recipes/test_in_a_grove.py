@@ -11,8 +11,8 @@ from tests.soundness import check_sound
 from tests.statements import statements
 
 import weft
-from weft.context.collapsed_groups import GroupParts
-from weft.context.record_streams import week_end
+from weft.context.recipes.collapsed_groups import GroupParts
+from weft.context.recipes.record_streams import week_end
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.runtime.records import group_index as operations
 from weft.runtime.records.group_index import StoredGroups
@@ -325,7 +325,7 @@ def test_groups_are_made_opened_and_taken_away_by_their_responses(loom, user):
     more = [{"name": "the fog", "items": items[:1]}, {"name": "other", "items": items[1:]}]
     loom.groups.index({"sessionId": "s", "responseId": "r2", "groups": more}, user=user)
     with loom.read.store.read() as session:
-        from weft.context.collapsed_groups import GroupScope
+        from weft.context.recipes.collapsed_groups import GroupScope
 
         scope = GroupScope(session_id="s", user_id=user)
         owner = StoredGroups(session).documents(scope, GroupParts.GROUP_TO_RESPONSE, ["THE_FOG"])

@@ -6,17 +6,17 @@ import pytest
 from tests.covers import covers
 from tests.recorded import label, rows
 
-from weft.context.collapsed_groups import DocumentReader, GroupScope
-from weft.context.group_index import (
+from weft.context.recipes.collapsed_groups import DocumentReader, GroupScope
+from weft.context.recipes.group_index import (
     MemoryIndex,
     plan_index,
     plan_state,
     read_index_request,
     read_state_request,
 )
-from weft.context.recipe import RecipeError, decode_recipe
-from weft.context.recipe_run import follow_recipe
-from weft.context.record_streams import (
+from weft.context.recipes.recipe import RecipeError, decode_recipe
+from weft.context.recipes.recipe_run import follow_recipe
+from weft.context.recipes.record_streams import (
     LABELS,
     DocumentRecords,
     RecordScope,

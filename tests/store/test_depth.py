@@ -186,7 +186,7 @@ def _read_ends(session, key, position):
     end = node_row(session, key, position)
     rows = tail_to(session, key, position, floor=end.ruler - 200, least=5, limit=1_000)
     assert 5 <= len(rows) < 200
-    rows = head_to(session, key, position, amount=200, more=1)
+    rows = head_to(session, key, position, 200)
     assert [row.depth for row in rows] == list(range(len(rows)))
     assert rows[-2].ruler <= 200 < rows[-1].ruler
     assert len(rows) < 200
@@ -204,7 +204,7 @@ def _postgres_buffers(deep, tree, leaf):
         found = {}
         end = node_row(session, key, position)
         near = {"floor": end.ruler - 200, "least": 5, "limit": 1_000}
-        far = {"amount": 200, "more": 1, "limit": 1_000}
+        far = {"amount": 200, "limit": 1_000}
         for name, statement, values in (
             ("near end", _TAIL_TO, {"in_tree": key, "at_position": position, **near}),
             ("far end", _HEAD_TO, {"in_tree": key, "at_position": position, **far}),

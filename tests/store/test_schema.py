@@ -149,8 +149,14 @@ def test_a_grove_that_the_replaced_steps_made_opens(tmp_path):
         for statement in SCHEMA_OF_THE_STEPS.read_text().split(";\n"):
             connection.exec_driver_sql(statement)
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.exec_driver_sql(
+            "INSERT INTO jobs (tree, kind, target, payload, state, attempts, run_after, created_at) "
+            "VALUES (7, 'summarise-node', 1, '{}', 0, 0, 1, 1), (7, 'summarise-tree', 0, '{}', 2, 1, 1, 1)"
+        )
     engine.dispose()
     with weft.open(path) as grove:
+        assert {(job.kind, job.target) for job in grove.jobs.all()} == {("summarise", 1), ("summarise", None)}
+        assert grove.summaries.work_off() == 2
         grove.plant("Marie").say("the lamp")
         check_sound(grove)
         assert len(grove.search("lamp").hits) == 1

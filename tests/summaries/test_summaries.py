@@ -20,6 +20,7 @@ from weft.runtime.operations.due_summaries import queue_missing
 from weft.runtime.summaries.summariser import NODE, TREE
 from weft.runtime.summaries.summary_models import summary_models
 from weft.store import schema
+from weft.store.jobs import drop_waiting
 from weft.store.lookup import find_tree
 from weft.store.request_records import manifest_of, request_segments
 from weft.store.rows import OUTCOMES
@@ -347,6 +348,26 @@ def test_missing_summaries_are_queued_once_unless_they_were_tried(address):
         assert sorted(waiting(grove)) == [5, 6, 7]
         retried = [job.target for job in grove.jobs.all() if job.attempts]
         assert retried == [5]
+
+
+@covers("summary.due-row", "summary.assembly-asks-no-model")
+def test_a_generation_queues_what_its_context_showed_as_extracts_and_a_preview_does_not(address):
+    model = Scripted(lambda *_: "Yes.")
+    with grove_with(address, model) as grove:
+        grove.add_agent("Loomer", model_ref="scripted:echo", permissions=["loom_aware"])
+        tree = grove.plant("Tea", "Let it steep. " * 30)
+        for number in range(40):
+            tree.say(f"Turn {number} is about tea. " + "It goes on. " * 40)
+        grove.caller.executor.store.write(lambda transaction: drop_waiting(transaction, "summarise"))
+        shown = tree.context(agent="Loomer", limit=3_000)
+        assert shown.unsummarised
+        assert waiting(grove) == []
+        assert model.requests == []
+        (node,) = tree.generate(agent="Loomer", limit=3_000)
+        with grove.caller.executor.store.read() as session:
+            keys = {row.ulid: row.key for row in session.execute(schema.nodes.select())}
+        assert sorted(waiting(grove)) == sorted(keys[each] for each in (*shown.unsummarised, node.id))
+        assert len(model.requests) == 1
 
 
 def tree_key(grove, tree):

@@ -38,7 +38,6 @@ LEFT_OUT = {
     "calls": "work under way",
     "pieces": "work under way",
     "runs": "work under way",
-    "followers": "work under way",
     "spending": "the limits of this grove",
 }
 NOT_IN_A_RECORD = {

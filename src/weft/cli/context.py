@@ -185,8 +185,9 @@ def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
     session.out.message(f"no request: {assembled.request.why}")
     if assembled.document is None:
         session.out.json({"system": assembled.system, "messages": assembled.to_wire()["messages"]})
-    elif assembled.system:
-        session.out.json({"system": assembled.system, "document": assembled.document})
+    elif assembled.system or assembled.messages:
+        messages = assembled.to_wire()["messages"]
+        session.out.json({"system": assembled.system, "messages": messages, "document": assembled.document})
     else:
         session.out.exact(assembled.document)
 

@@ -47,12 +47,13 @@ def doc_ls(session: CliSession) -> None:
 
     In a pipe: id, title, revision, characters and last change, separated by tabs.
     """
+    sizes = session.grove.read.document_sizes()
     session.out.listing(
-        session.grove.read.documents(),
+        session.grove.read.documents(contents=False),
         Column(None, lambda document: document.id),
         Column("title", lambda document: document.title, shrinks=True),
         Column("revision", lambda document: document.revision, number=True),
-        Column("characters", lambda document: len(document.content), number=True),
+        Column("characters", lambda document: sizes.get(document.id, 0), number=True),
         Column("when", lambda document: document.updated_at),
         empty="the grove has no documents; create one: weft doc new TITLE",
         wire=_without_content,

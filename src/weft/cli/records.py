@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from weft.runtime.records.streams import RecordStream
     from weft.tree.json import JsonObject, JsonValue
 
-_PART = 1_000
-
 UserId = Annotated[str | None, option("--user -u ID", RecordListOptions)]
 ProjectId = Annotated[str | None, option("--project ID", RecordListOptions)]
 SessionId = Annotated[str | None, option("--session -s ID", RecordListOptions)]
@@ -88,11 +86,9 @@ def records_append(
         )
         for index, value in enumerate(values)
     ]
-    ids: list[str] = []
     with progress_bar("appending") as progress:
-        for start in range(0, len(drafts), _PART):
-            ids += [each.id for each in session.grove.records.append_all(drafts[start : start + _PART])]
-            progress(len(ids), len(drafts))
+        values = session.grove.records.append_in_parts(drafts, progress=progress)
+    ids = [each.id for each in values]
     if session.out.as_json:
         session.out.json({"records": ids})
     else:
@@ -115,7 +111,7 @@ def _values(text: str) -> "list[JsonValue]":
 
 
 def _json(text: str, name: str) -> "JsonValue":
-    from weft.context.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
+    from weft.context.recipes.js_compat import parse_json  # noqa: PLC0415 - loads with the engine
 
     try:
         return parse_json(text)
@@ -265,7 +261,7 @@ def recipe_ls(session: CliSession) -> None:
 
     In a pipe: name, streams and filters, separated by tabs.
     """
-    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+    from weft.context.recipes.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
 
     if session.out.as_json:
         session.out.json({name: model.to_wire() for name, model in PRESETS.items()})
@@ -280,7 +276,7 @@ def recipe_ls(session: CliSession) -> None:
 
 def recipe_show(session: CliSession, name: Annotated[str, argument("NAME", "A built-in recipe.")]) -> None:
     """Print a built-in recipe as JSON, as a start for your own."""
-    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+    from weft.context.recipes.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
 
     model = PRESETS.get(name)
     if model is None:
@@ -328,7 +324,7 @@ def recipe_run(
 
 
 def _body(session: CliSession, recipe: str, node: str | None, settings: list[str]) -> "JsonObject":
-    from weft.context.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
+    from weft.context.recipes.recipe import PRESETS  # noqa: PLC0415 - loads with the engine
     from weft.interop.recipe_file import read_recipe_text  # noqa: PLC0415 - few commands read YAML
 
     body: JsonValue = {"presetId": recipe} if recipe in PRESETS else read_recipe_text(read_text(recipe))

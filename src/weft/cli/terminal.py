@@ -233,7 +233,7 @@ class Terminal(ABC):
         self._session.out.message(f"{self._agent or 'the default agent'} {does}")
 
     def _text_of(self, turn: str) -> str:
-        """The text of a turn; a leading // stands for one slash."""
+        """The text of a turn; a leading // is one slash."""
         word = turn.split(maxsplit=1)[0]
         if word.startswith("/") and not word.startswith("//"):
             raise InvalidInputError(f"unknown command {word}", hint="/help lists the commands")

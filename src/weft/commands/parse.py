@@ -82,7 +82,7 @@ class _Unread(NamedTuple):
     error: InvalidSyntaxError
 
 
-def parse_found(line: ScannedCommand) -> Command:
+def parse_scanned(line: ScannedCommand) -> Command:
     """The command of a scanned line."""
     if line.think:
         return Command("think", ThinkCommand(line.text))
@@ -143,9 +143,9 @@ def _joined(token: Token) -> Token:
 
 def _read(tokens: Sequence[Token], *, settles: bool) -> Command | _Unread:
     """By the rows; if `settles`, by the classifier where they do not settle it."""
-    kept, reach = _without_reach(tokens)
-    kept = plain_words(kept)
-    items = _verb_first(items_of(kept))
+    words, reach = _without_reach(tokens)
+    words = plain_words(words)
+    items = _verb_first(items_of(words))
     misfits: dict[str, Misfit] = {}
     commands: list[Command] = []
     for candidate in _candidates(items):
@@ -156,10 +156,10 @@ def _read(tokens: Sequence[Token], *, settles: bool) -> Command | _Unread:
         return commands[0]
     if commands:
         names = [command.name for command in commands]
-        return _Unread(kept, InvalidSyntaxError("which of these was meant?", hint=forms(names)))
+        return _Unread(words, InvalidSyntaxError("which of these was meant?", hint=forms(names)))
     ranked = rank(items)
     command = _settled(items, ranked, reach) if settles and not misfits else None
-    return command or _Unread(kept, _which(items, misfits, ranked))
+    return command or _Unread(words, _which(items, misfits, ranked))
 
 
 def _settled(
@@ -196,11 +196,11 @@ def _spoken(row: CommandRow, items: Sequence[VocabularyToken]) -> _Candidate | N
     own = (
         row.vocabulary | row.listed | {word for verb in row.verbs for word in verb.partition("=")[0].split()}
     )
-    kept = [item for item in items if not (item.sort is Sort.WORD and item.text == row.name)]
+    others = [item for item in items if not (item.sort is Sort.WORD and item.text == row.name)]
     telling = own - _QUESTION - row.noise
-    if not row.looks or not any(item.sort is Sort.WORD and item.text in telling for item in kept):
+    if not row.looks or not any(item.sort is Sort.WORD and item.text in telling for item in others):
         return None
-    return _Candidate(row, kept, (own | _QUESTION) - GUARDED)
+    return _Candidate(row, others, (own | _QUESTION) - GUARDED)
 
 
 def _verb_first(items: Sequence[VocabularyToken]) -> list[VocabularyToken]:
@@ -349,15 +349,15 @@ def _refuse_unflagged(tokens: Sequence[Token]) -> None:
 
 def _trees_as_options(tokens: Sequence[Token]) -> list[Token]:
     """`tree "Other Voices"` is `tree:"Other Voices"`."""
-    kept: list[Token] = []
+    joined: list[Token] = []
     for token in tokens:
-        last = next((place for place in range(len(kept) - 1, -1, -1) if not _is_filler(kept[place])), -1)
-        if isinstance(token, Quoted) and last >= 0 and _is_word(kept[last], "tree"):
-            del kept[last:]
-            kept.append(Option("tree", (token.text,), quoted=True))
+        last = next((place for place in range(len(joined) - 1, -1, -1) if not _is_filler(joined[place])), -1)
+        if isinstance(token, Quoted) and last >= 0 and _is_word(joined[last], "tree"):
+            del joined[last:]
+            joined.append(Option("tree", (token.text,), quoted=True))
         else:
-            kept.append(token)
-    return kept
+            joined.append(token)
+    return joined
 
 
 def _is_filler(token: Token) -> bool:
@@ -390,29 +390,29 @@ def _without_reach(tokens: Sequence[Token]) -> tuple[list[Token], _Reach]:
 
     A tree that is named without the `in` is left: only a link may have one.
     """
-    kept: list[Token] = []
+    rest: list[Token] = []
     tree, grove = None, False
     for token in _trees_after_in(tokens):
-        place = len(kept) - 1
+        place = len(rest) - 1
         while place >= 0 and (
-            _is_filler(kept[place]) or _is_word(kept[place], "whole", "entire", "all", "of")
+            _is_filler(rest[place]) or _is_word(rest[place], "whole", "entire", "all", "of")
         ):
             place -= 1
-        inside = place >= 0 and _is_word(kept[place], *_INSIDE)
+        inside = place >= 0 and _is_word(rest[place], *_INSIDE)
         match token:
             case Option("in", (value,), _) if value.lower() == "grove":
                 grove = True
-            case Word("grove", _, False) if inside or (place == 0 and _is_word(kept[0], "search")):
-                del kept[place if inside else 1 :]
+            case Word("grove", _, False) if inside or (place == 0 and _is_word(rest[0], "search")):
+                del rest[place if inside else 1 :]
                 grove = True
-            case Option("tree", (title,), _) if inside and _is_word(kept[place], "in"):
+            case Option("tree", (title,), _) if inside and _is_word(rest[place], "in"):
                 if tree not in {None, title}:
                     raise InvalidSyntaxError("in one tree, not in several", hint='in tree:"…"')
-                del kept[place:]
+                del rest[place:]
                 tree = title
             case _:
-                kept.append(token)
-    return kept, _Reach(tree, grove)
+                rest.append(token)
+    return rest, _Reach(tree, grove)
 
 
 def _trees_after_in(tokens: Sequence[Token]) -> list[Token]:

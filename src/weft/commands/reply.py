@@ -265,7 +265,7 @@ class TreeRow:
     local_id: str
     depth: int
     """From where the drawing begins."""
-    said: str
+    text: str
     """An excerpt, or the summary."""
     here: bool = False
     more: int = 0
@@ -301,7 +301,7 @@ def tree_drawn(rows: Sequence[TreeRow], depth: int) -> str:
     for row in rows:
         star = "*" if row.here else ""
         more = f" · {row.more:,} more below" if row.more else ""
-        lines.append(f"  {'  ' * row.depth}[{row.local_id}]{star} {short(row.said, 80)}{more}".rstrip())
+        lines.append(f"  {'  ' * row.depth}[{row.local_id}]{star} {short(row.text, 80)}{more}".rstrip())
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from weft.context.layers.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
-    from weft.context.result import AssembledContext
+    from weft.context.result import AssembledContext, RequestBody
     from weft.context.settings import Preferences
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 else:
@@ -30,6 +30,7 @@ __all__ = [
     "ManifestEntry",
     "Outcome",
     "Preferences",
+    "RequestBody",
     "Strategy",
     "ToolOutput",
     "estimator_of",

@@ -81,6 +81,8 @@ def _with_input(request: ContextRequest) -> PathOutline:
 
 def _as_words(_level: int, row: Candidate) -> Candidate:
     """A document has no tools and no pictures: only order connects its levels."""
+    if row.kind == "text" and row.role != "tool":
+        return row
     left_out = row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS)
     return row._replace(asks=False, answers=False, left_out=left_out)
 

@@ -18,9 +18,9 @@ CLOSING = "Continue."
 _OWN_SIDE = (Role.ASSISTANT, Role.TOOL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Part:
-    """What one node, reference or marker contributes."""
+    """What one node, reference or marker contributes. Contexts share parts: no one changes them."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -29,6 +29,8 @@ class Part:
     """The level it came from; None for what was added or referred to."""
     heading: str = ""
     """What stands before it in any case."""
+    alone: Message | None = None
+    """The message that it is by itself, once it was composed."""
 
 
 class Joined(NamedTuple):
@@ -44,9 +46,16 @@ class Joined(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Composed:
     messages: tuple[Message, ...]
-    joined: tuple[Joined, ...]
+    sides: Sequence[tuple[Role, Sequence[Part]]]
+    """The parts of each message, without those that were added."""
+    names: Mapping[str, str] | None
     opened: bool
     closed: bool
+
+    @property
+    def joined(self) -> list[Joined]:
+        """How every part went into its message."""
+        return [each for role, members in self.sides for each in _joined(role, members, self.names)]
 
 
 def heading_of(author: str, names: Mapping[str, str]) -> str:
@@ -69,7 +78,7 @@ def pair_up(parts: Sequence[Part]) -> list[Part]:
             found.append(part)
         elif blocks:
             role = Role.USER if part.role is Role.TOOL and not paired.results else part.role
-            found.append(replace(part, blocks=blocks, role=role))
+            found.append(replace(part, blocks=blocks, role=role, alone=None))
     return found
 
 
@@ -84,30 +93,41 @@ def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: 
 
     With `names`, parts of one message by several authors are headed by them.
     """
-    messages: list[Message] = []
-    joined: list[Joined] = []
-    for role, members in _sides(parts):
-        if len(members) == 1 and not members[0].heading:
-            # Nearly all are.
-            joined.append(Joined(members[0], merged=False, joint=False, heading=""))
-            messages.append(Message(role, members[0].blocks))
-            continue
-        named = names is not None and len({part.author for part in members if part.author}) > 1
-        message: tuple[Block, ...] = ()
-        for part in members:
-            # Nothing may stand in a tool's message but its results.
-            given = part.heading if role is not Role.TOOL else ""
-            heading = given or (heading_of(part.author, names or {}) if named and part.author else "")
-            joined.append(Joined(part, len(members) > 1, bool(message), heading))
-            message = _appended(message, part.blocks, heading)
-        messages.append(Message(role, message))
+    sides = _sides(parts)
+    messages = [_message(role, members, names) for role, members in sides]
     opened = bool(messages) and messages[0].role is not Role.USER
     if opened:
         messages.insert(0, Message(Role.USER, (Text(OPENING),)))
     closed = bool(messages) and messages[-1].role is Role.ASSISTANT and not prefill
     if closed:
         messages.append(Message(Role.USER, (Text(CLOSING),)))
-    return Composed(tuple(messages), tuple(joined), opened, closed)
+    return Composed(tuple(messages), sides, names, opened, closed)
+
+
+def _message(role: Role, members: Sequence[Part], names: Mapping[str, str] | None) -> Message:
+    if len(members) == 1 and not members[0].heading:
+        # Nearly all are.
+        (part,) = members
+        if part.alone is None:
+            part.alone = Message(role, part.blocks)
+        return part.alone
+    blocks: tuple[Block, ...] = ()
+    for part, _, _, heading in _joined(role, members, names):
+        blocks = _appended(blocks, part.blocks, heading)
+    return Message(role, blocks)
+
+
+def _joined(role: Role, members: Sequence[Part], names: Mapping[str, str] | None) -> list[Joined]:
+    named = names is not None and len({part.author for part in members if part.author}) > 1
+    found: list[Joined] = []
+    begun = False
+    for part in members:
+        # Nothing may stand in a tool's message but its results.
+        given = part.heading if role is not Role.TOOL else ""
+        heading = given or (heading_of(part.author, names or {}) if named and part.author else "")
+        found.append(Joined(part, len(members) > 1, begun, heading))
+        begun = begun or bool(part.blocks or heading)
+    return found
 
 
 def _sides(parts: Iterable[Part]) -> list[tuple[Role, list[Part]]]:

@@ -97,7 +97,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         budget=request.budget,
         truncated=plan.fit.truncated,
         removed_nodes=plan.removed_nodes,
-        shortened=shortened_ids(rendered.levels),
+        shortened=shortened_ids(plan, rendered.levels),
         masked=plan.masked,
         estimator=request.estimator,
         unsummarised=plan.unsummarised,
@@ -106,8 +106,12 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
 
 def render_levels(plan: Plan, contents: Mapping[str, Content]) -> Rendered:
     """Every kept level as it is sent, and the messages they become."""
-    rendering = _Rendering(plan, contents)
-    levels = [rendering.level(plan, number) for number in plan.kept]
+    known, write = plan.known, _Rendering(plan, contents).level
+    levels = [known.get(number) or write(plan, number) for number in plan.kept]
+    if plan.is_reusable:
+        special = plan.special
+        fresh = (level for level in levels if level.number not in known)
+        plan.rows.rendered.update((level.number, level) for level in fresh if level.number not in special)
     marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
     preface = _put_before_turn(plan, levels)
     composed = _composed(plan, levels, marker) if plan.request.dialogue else None
@@ -243,10 +247,12 @@ def _headed(content: Content, heading: str) -> Content:
     return Mixed((first, *rest)) if rest else first
 
 
-def _composed(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> Composed:
+def _composed(plan: Plan, levels: Sequence[KeptLevel], marker: Part | None) -> Composed:
     """The messages that the parts of these levels become."""
     request = plan.request
-    parts = pair_up(_in_order(plan, levels, marker))
+    parts = _in_order(plan, levels, marker)
+    if any(level.row.kind != "text" for level in levels):
+        parts = pair_up(parts)
     names = request.authors if request.preferences.name_authors else None
     found = compose(parts, names=names, prefill=request.profile.prefill)
     if not found.messages:
@@ -258,8 +264,10 @@ def speaker_of(row: Candidate) -> Role:
     return _SPEAKERS.get(row.role, Role.USER)
 
 
-def shortened_ids(levels: Sequence[KeptLevel]) -> tuple[str, ...]:
+def shortened_ids(plan: Plan, levels: Sequence[KeptLevel]) -> tuple[str, ...]:
     """Ids of what had to be shortened, references too; levels with items last."""
+    if not (plan.fit.shortened or plan.beside or plan.prefaces):
+        return ()
     return (*_shortened(levels), *(level.row.local_id for level in levels if level.cut and level.preface))
 
 

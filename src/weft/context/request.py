@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from weft.context.checks import system_over
 from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
@@ -25,6 +26,9 @@ from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
 from weft.tree.tree import Mode
+
+if TYPE_CHECKING:
+    from weft.context.manifest_build import KeptLevel
 
 INPUT = "input"
 """The id under which a manifest lists text that is not a node yet."""
@@ -326,11 +330,34 @@ class Plan:
         return list(zip(extras, others, strict=True)), own
 
     @property
+    def is_reusable(self) -> bool:
+        """Whether its levels are written as in every other context of the path, but those that are special."""
+        request = self.request
+        return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
+
+    @property
+    def special(self) -> set[int]:
+        """Levels with anything beside or before their words, and those that are not said whole."""
+        return {*self.beside, *self.prefaces, *self.fit.shortened, *self.reasons}
+
+    @property
+    def known(self) -> "dict[int, KeptLevel]":
+        """The kept levels that an earlier context wrote as this one would."""
+        rendered, at = self.rows.rendered, self.rows.at
+        if not rendered or not self.is_reusable:
+            return {}
+        special = self.special
+        found = ((level, rendered.get(level)) for level in self.kept if level not in special)
+        return {level: each for level, each in found if each is not None and each.row is at(level)}
+
+    @property
     def wanted(self) -> list[str]:
         """Ids of the nodes whose contents rendering needs."""
         found: dict[str, None] = {}
-        beside, reasons, at = self.beside, self.reasons, self.rows.at
+        beside, reasons, at, known = self.beside, self.reasons, self.rows.at, self.known
         for level in self.kept:
+            if level in known:
+                continue
             if level in beside and self.request.refers:
                 found |= {extra.id: None for extra in beside[level] if extra.left_out is None}
             if level not in reasons:
@@ -342,8 +369,8 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Ids of the nodes whose tool results are sent as lines."""
-        rows = (self.rows.at(level) for level in self.sent)
-        return tuple(row.local_id for row in rows if row.hidden)
+        hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
+        return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
 
     @property
     def turn(self) -> list[str]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from weft.context.js_compat import compact_json
-from weft.context.layers.cache import CacheControls, Instability, Payload, Prediction
+from weft.context.layers.cache import CacheControls, CacheForecast, Instability, Payload, Prediction
 from weft.context.layers.envelope import Envelope, Layer, Segment
 from weft.context.layers.items import LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.recipes.js_compat import compact_json
 from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
 from weft.errors import InvalidInputError
@@ -79,7 +79,7 @@ class Delivery(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class ChainHeads:
     """The state of the database that a context was read from: the heads of two event chains."""
 
     tree: str
@@ -92,7 +92,7 @@ class AssembledContext:
 
     system: str
     messages: tuple[Message, ...]
-    """In dialogue mode."""
+    """In dialogue mode; in buffer mode the references before the document."""
     document: str | None
     """In buffer mode."""
     manifest: Manifest
@@ -114,20 +114,23 @@ class AssembledContext:
     """The agent that answers."""
     as_of: datetime | None = field(default=None, compare=False)
     """The moment that relative times are told from."""
-    snapshot: Snapshot | None = field(default=None, compare=False)
+    snapshot: ChainHeads | None = field(default=None, compare=False)
     turn: tuple[str, ...] = ()
     """Ids of the nodes whose words are the input."""
     controls: CacheControls = field(default_factory=CacheControls)
     """What the provider is told about caching."""
-    prediction: Prediction | None = None
-    """What the provider has cached of it."""
+    forecast: CacheForecast | None = field(default=None, compare=False)
+    """What of it the provider has cached, where a model is known."""
     instabilities: tuple[Instability, ...] = ()
     """Stable layers that changed without a recorded reason."""
-    prefix: bytes = b""
-    """What it is made of, piece by piece, as later requests are compared with it."""
     unsummarised: tuple[str, ...] = ()
     """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
     delivery: Delivery | None = field(default=None, compare=False)
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """What the provider has cached of it."""
+        return None if self.forecast is None else self.forecast.prediction
 
     @property
     def requests(self) -> tuple[RequestBody, ...]:
@@ -198,7 +201,7 @@ class AssembledContext:
 
     def _plain(self, media: MediaReader | None) -> list[Fields]:
         document = [] if self.document is None else [Message(Role.USER, (Text(self.document),))]
-        return list(plain_of([*document, *self.messages], media))
+        return list(plain_of([*self.messages, *document], media))
 
     def to_wire(self) -> JsonObject:
         return {
@@ -228,7 +231,7 @@ class AssembledContext:
 def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
     """What is in each layer's place: nothing was attached, and a document is all history."""
     messages = context.messages
-    spoken = bool(messages) and messages[-1].role is Role.USER
+    spoken = bool(messages) and messages[-1].role is Role.USER and context.document is None
     history = messages[:-1] if spoken else messages
     segments = {
         LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
@@ -239,7 +242,7 @@ def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
         LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if spoken else [],
     }
     if context.document is not None:
-        segments[LayerId.HISTORY] = [Segment("document", context.document, stable=True)]
+        segments[LayerId.HISTORY].append(Segment("document", context.document, stable=True))
     of_text = context.estimator.of_text
     return tuple(
         Layer(name, tuple(found), sum(of_text(each.content) for each in found))
@@ -279,12 +282,12 @@ def _call(block: ToolCall) -> JsonObject:
 
 
 def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
-    """An assembled context: its system text, then its messages; a document is one message."""
+    """An assembled context: its system text, then its messages; a document is one message, the last."""
     if context.system:
         yield {"role": Role.SYSTEM.value, "content": context.system}
+    yield from _said(context.messages)
     if context.document is not None:
         yield {"role": Role.USER.value, "content": context.document}
-    yield from _said(context.messages)
 
 
 def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:

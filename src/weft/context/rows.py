@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from weft.context.fit import Columns, SkippedRange
 from weft.context.masking import Mask, MaskRule, ToolResults
@@ -14,6 +14,9 @@ from weft.tree.content import Audio, Block, Content, Image, Mixed, Text, ToolRes
 from weft.tree.edge import SourceRole
 from weft.tree.measure import MEDIA_TOKENS
 from weft.tree.node import Metadata
+
+if TYPE_CHECKING:
+    from weft.context.manifest_build import KeptLevel
 
 SPOKEN = frozenset({"text", "mixed"})
 """Kinds that may have words for a document."""
@@ -144,6 +147,10 @@ class PathOutline:
     between: SkippedRange | None = None
     start: int | None = None
     """The ruler before the first level, where that is not its end less its tokens."""
+    rendered: "dict[int, KeptLevel]" = field(
+        default_factory=dict[int, "KeptLevel"], compare=False, repr=False
+    )
+    """Levels of this path as an earlier context wrote them, by their numbers."""
     first: int = field(init=False)
     """The level at which the tail begins."""
 
@@ -264,6 +271,8 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     """Each level's reason to be left out; a tool group is in or out as one."""
     reasons = [row.left_out or (None if row.tokens or row.before else Reason.EMPTY) for row in rows]
+    if 1 not in bound:
+        return reasons
     start = 0
     for index in range(1, len(rows) + 1):
         if index < len(rows) and bound[index]:

@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from weft.context.js_compat import compact_json
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, merged, named_calls
+from weft.context.recipes.js_compat import compact_json
 from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult

@@ -102,8 +102,8 @@ class LayerSettings:
     user_memory: str | None = None
     """The title or id of the document that every request begins with, after the system context."""
     cache_lifetime: str | None = None
-    """How long a provider keeps what it cached, where it can be told: `5m` or `1h`. Gemini is then asked for
-    a cache of its own for what is stable."""
+    """How long a provider keeps what it cached, where a request can say so: `5m` or `1h`. Where caches are
+    created, one is then created for what is stable."""
 
 
 def _choice(kind: type[StrEnum], value: JsonValue, path: str) -> StrEnum:

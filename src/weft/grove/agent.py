@@ -1,4 +1,4 @@
-"""Collaborators that one can ask: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+"""The handle of an agent, and its runs: `loom.agent("Muse").run("Look around.", tree=tree)`."""
 
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
@@ -35,18 +35,18 @@ class AgentRunOptions(ResumeOptions):
 
     text: str | None = option(None, "What to say to it; default: it answers the node.")
     _: KW_ONLY
-    node: Identified | str | None = option(None, "Where; default: where you stand.")
+    node: Identified | str | None = option(None, "The node; default: the current one.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collaborated:
-    """What a run came to."""
+    """The result of a run."""
 
     run: str
     reply: NodeHandle | None
-    """What was said beside commands; None if that was nothing."""
+    """The text beside commands; None if there is none."""
     results: tuple[Result, ...]
-    """What its commands came to, in order."""
+    """The results of its commands, in order."""
     ending: Ending
     note: str | None
     error: WeftError | None
@@ -61,8 +61,8 @@ class Collaborated:
 class CollaboratorRun(EventStream[RunEvent, Collaborated]):
     """A run as it goes on: iterate it for events, plainly or in an event loop.
 
-    Leave its `with` early, or call `stop`, and it ends: what was said is kept.
-    Its result raises the error, if there was one before anything was said or done.
+    Leave its `with` early, or call `stop`, and it ends: the text so far is saved.
+    Its result raises the error, if there was one before any text or command.
     """
 
     def __init__(self, grove: "Grove", run: Collaboration) -> None:
@@ -101,7 +101,7 @@ class CollaboratorRun(EventStream[RunEvent, Collaborated]):
 
 
 class AgentHandle(Handle[Agent]):
-    """One agent, to be asked."""
+    """One agent."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ class AgentHandle(Handle[Agent]):
     def run(self, options: AgentRunOptions) -> CollaboratorRun:
         """Say something and let the agent work on it, as it goes on: `for event in agent.run(…)`.
 
-        It answers the new node, else the one that is named, else where you stand.
+        It answers the new node, else the named one, else the current one.
         """
         return start_run(
             self._grove, self.value.id, options.text, options, tree=options.tree, node=options.node
@@ -127,7 +127,7 @@ class AgentHandle(Handle[Agent]):
     def resume(self, options: ResumeOptions) -> CollaboratorRun:
         """Continue its last run in a tree, which a crash, a person or a limit interrupted.
 
-        The agent is told how far it had come: no command is run again unless it says so.
+        The agent sees how far it got: no command is run again unless it gives it again.
         """
         return resume_run(self._grove, self.value.id, options, tree=options.tree)
 

@@ -1,4 +1,4 @@
-"""A document that one can act on."""
+"""The handle of a document."""
 
 from typing import TYPE_CHECKING
 
@@ -34,11 +34,11 @@ class DocumentHandle(Handle[Document]):
 
     def section(self, name: str) -> str:
         """A heading with what follows it, by slug or heading."""
-        found = section_of(self.text, name)
-        return self.text[found.start : found.end]
+        part = section_of(self.text, name)
+        return self.text[part.start : part.end]
 
     def save(self, content: str | None = None, *, title: str | None = None) -> "DocumentHandle":
-        """A new revision; a conflict if somebody saved since this one."""
+        """A new revision; a conflict if a newer revision was saved."""
         operation = SaveDocument(document=self.id, revision=self.revision, content=content, title=title)
         return DocumentHandle(self._grove, self._grove.perform(operation))
 

@@ -84,7 +84,7 @@ def open_grove(
     It is created on first use, with one owner, and nothing leaves the machine. Without
     `background` no thread indexes what is written (searching catches up by itself), and
     timestamps that were asked for are fetched only by `fetch_timestamps`. `providers` are
-    whom models are asked of, where not all that is installed.
+    the providers of models; default: all that are installed.
     """
     store = open_store(address, timeout=timeout, create=create)
     store.background = background
@@ -136,7 +136,7 @@ class Grove:
         self.close()
 
     def close(self) -> None:
-        """Let the database go. What was acknowledged is safe with or without this."""
+        """Close the database. Acknowledged writes are safe with or without this."""
         _close(self.caller.store)
 
     @property
@@ -145,12 +145,12 @@ class Grove:
 
     @property
     def read(self) -> Reader:
-        """Everything that can be looked at."""
+        """Everything that can be read."""
         return self._read
 
     @property
     def contexts(self) -> "Contexts":
-        """What models would see."""
+        """Contexts: what models would see."""
         from weft.runtime.contexts.layers import (  # noqa: PLC0415 - the engine is loaded by who asks it
             Contexts,
         )
@@ -166,14 +166,14 @@ class Grove:
 
     @property
     def tools(self) -> "TurnTools":
-        """What can be looked up for a turn: `loom.tools.run("localSearch", query="the lamp")`."""
+        """Tools whose output a turn can use: `loom.tools.run("localSearch", query="the lamp")`."""
         from weft.runtime.contexts.turn_tools import TurnTools  # noqa: PLC0415 - few calls look things up
 
         return TurnTools(self.caller)
 
     @property
     def layers(self) -> "Layers":
-        """Requests in layers: what models would be sent, what they were, and what a cache made of it."""
+        """Requests in layers: what would be sent, what was sent, and how much of it was cached."""
         from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
 
         return Layers.of(self.caller)
@@ -189,11 +189,11 @@ class Grove:
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:
-        """What was set for the whole grove; a tree and a call may say otherwise."""
+        """Preferences of the whole grove; a tree or a call may override them."""
         return self.contexts.preferences()
 
     def prefer(self, **settings: JsonValue) -> None:
-        """Set preferences for the whole grove (`truncation_strategy`, …); None takes one back."""
+        """Set preferences for the whole grove (`truncation_strategy`, …); None removes one."""
         from weft.runtime.operations.settings import Prefer  # noqa: PLC0415
 
         self.perform(Prefer(settings=settings))
@@ -212,19 +212,19 @@ class Grove:
         return self.evidence.verify_grove(progress, quick=quick)
 
     def timestamp(self, *authorities: str) -> list[str]:
-        """Ask for the heads of all chains to be certified, by all authorities or by these."""
+        """Request timestamps of the heads of all chains, from all authorities or from these."""
         from weft.runtime.evidence.timestamps import RequestTimestamp  # noqa: PLC0415
 
         return self.perform(RequestTimestamp(authorities=authorities))
 
     def set_authorities(self, certificates: Mapping[str, str]) -> None:
-        """Choose who certifies times: address → the PEM certificates its answers are checked against."""
+        """Set the timestamp authorities: address → the PEM certificates that its answers are checked against."""
         from weft.runtime.evidence.timestamps import Authority, SetAuthorities  # noqa: PLC0415
 
         self.perform(SetAuthorities(authorities=[Authority(*each) for each in certificates.items()]))
 
     def fetch_timestamps(self, *, everything: bool = False, timeout: float = 10.0) -> "Stamped":
-        """Ask the authorities for what is due; with `everything`, for all that is pending."""
+        """Fetch the timestamps that are due; with `everything`, all that are pending."""
         from weft.runtime.evidence.timestamps import Stamped, plan_next, stamp_pending  # noqa: PLC0415
 
         executor = self.caller.executor
@@ -304,7 +304,7 @@ class Grove:
         stop_sequences: Sequence[str] = (),
         custom: Mapping[str, JsonValue] | None = None,
     ) -> Agent:
-        """A new participant."""
+        """Add an agent."""
         return self.perform(
             AddAgent(
                 name=name,
@@ -332,7 +332,7 @@ class Grove:
         return [DocumentHandle(self, document) for document in self._read.documents()]
 
     def write_document(self, title: str, content: str = "") -> DocumentHandle:
-        """A new document."""
+        """Create a document."""
         return DocumentHandle(self, self.perform(operations.CreateDocument(title=title, content=content)))
 
     def remember(self, text: str) -> DocumentHandle:
@@ -359,28 +359,28 @@ class Grove:
 
     @property
     def jobs(self) -> "JobBoard":
-        """What is to be done in the background, and what could not be."""
+        """Background jobs, and those that failed."""
         from weft.runtime.coordination.jobs import JobBoard  # noqa: PLC0415 - few calls need it
 
         return JobBoard(self.caller.executor, self.caller.actor)
 
     @property
     def leases(self) -> "Leases":
-        """The right to extend a position, for a while."""
+        """Leases: the right to extend a position for a while."""
         from weft.runtime.coordination.leases import Leases  # noqa: PLC0415 - few calls need it
 
         return Leases(self.caller.executor, self.caller.actor)
 
     @property
     def idempotency(self) -> "Idempotency":
-        """Calls that do their work once, however often they are made."""
+        """Idempotent calls: repeating a key returns the first result."""
         from weft.runtime.coordination.idempotency import Idempotency  # noqa: PLC0415 - few calls need it
 
         return Idempotency(self.caller.executor, self.caller.actor)
 
     @takes_options(SearchOptions)
     def search(self, options: SearchOptions) -> "Hits[SearchHit]":
-        """Find nodes, trees, documents and tags by their words: all of them, "a phrase", a beginn*, -not, or."""
+        """Search nodes, trees, documents and tags: words that must all occur, "a phrase", a prefix*, -not, or."""
         from weft.grove.search import hits_in  # noqa: PLC0415 - loads with the first search
         from weft.runtime.search.search import search  # noqa: PLC0415 - loads with the first search
 
@@ -395,7 +395,7 @@ class Grove:
         reindex(self.caller.store, progress)
 
     def put_blob(self, data: bytes) -> str:
-        """Keep media bytes; the result is the `ref` of an image or audio block."""
+        """Store media bytes; the result is the `ref` of an image or audio block."""
         with self.caller.reading(Permission.LOOM_WRITE, "add media"):
             return self.caller.store.blobs.put(data)
 
@@ -421,7 +421,7 @@ class Grove:
         )
 
     def import_(self, source: FilePath | str | BinaryIO, *, progress: Progress = silent) -> "Imported":
-        """Take in a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
+        """Import a file in Weft's own JSON: all of it, checked against its hashes, or nothing."""
         from weft.runtime.transfer.files import import_file  # noqa: PLC0415 - few calls move a grove
 
         place = FilePath(source) if isinstance(source, str) else source
@@ -451,7 +451,7 @@ class Grove:
     def events(
         self, *, after: str | None = None, trees: Sequence[str] | None = None, limit: int = 1_000
     ) -> EventBatch:
-        """What happened behind a cursor (from the beginning, without one), and the cursor to go on from."""
+        """Events after a cursor (without one, from the first), and the cursor to continue from."""
         return EventLog(self.caller.store, self.caller.actor).read(after=after, trees=trees, limit=limit)
 
     def follow(
@@ -461,7 +461,7 @@ class Grove:
         trees: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> Subscription:
-        """The same as it happens: iterate over it, and close it. `after="now"` leaves out the past."""
+        """Follow events as they happen: iterate over it, and close it. `after="now"` skips earlier ones."""
         log = EventLog(self.caller.store, self.caller.actor)
         return follow(log, after=after, trees=trees, timeout=timeout)
 
@@ -495,13 +495,13 @@ class Grove:
 
     @property
     def generations(self) -> "Generations[NodeHandle]":
-        """Asking models: who answers by default, what may be spent."""
+        """Generation: the default agent, spend caps."""
         from weft.runtime.generation.service import Generations  # noqa: PLC0415 - few calls ask a model
 
         return Generations(self.caller, lambda node: NodeHandle(self, node))
 
     def do(self, text: str, *, tree: str | None = None, agent: str | None = None) -> "CommandResults":
-        """Carry out commands: `loom.do("→ help")`, in a tree, or in the one you were last in."""
+        """Run commands: `loom.do("→ help")`, in a tree; default: the tree you were last in."""
         from weft.runtime.collaboration.commands.session import (  # noqa: PLC0415 - few calls speak in commands
             run_commands,
         )
@@ -518,28 +518,28 @@ class Grove:
         return Grove(self.caller.calling(agent, within=within, run=run))
 
     def agent(self, reference: str) -> "AgentHandle":
-        """An agent by name or id, to be asked: `loom.agent("Muse").run("Look around.", tree=tree)`."""
+        """An agent by name or id: `loom.agent("Muse").run("Look around.", tree=tree)`."""
         from weft.grove.agent import AgentHandle  # noqa: PLC0415 - few calls ask a model
 
         return AgentHandle(self, self.read.agent(reference))
 
     @property
     def summaries(self) -> "Summaries":
-        """One sentence for a node or a document, two for a tree; how they are made."""
+        """Summaries: one sentence for a node or a document, two for a tree."""
         from weft.runtime.summaries.service import Summaries  # noqa: PLC0415 - brings providers along
 
         return Summaries(self.caller.executor, self.caller.actor)
 
     @property
     def records(self) -> "Records":
-        """What outside programs keep here, in streams."""
+        """Records of other programs, in streams."""
         from weft.runtime.records.streams import Records  # noqa: PLC0415
 
         return Records(self.caller.executor, self.caller.actor)
 
     @property
     def groups(self) -> "GroupIndex":
-        """Which of a session's messages are collapsed into groups."""
+        """Groups of a session's messages that are collapsed."""
         from weft.runtime.records.group_index import GroupIndex  # noqa: PLC0415
 
         return GroupIndex(self.caller.executor, self.caller.actor)
@@ -553,23 +553,23 @@ class Grove:
 
     @property
     def users(self) -> "Users":
-        """Who may enter."""
+        """Users and their tokens."""
         from weft.runtime.operations.access import Users  # noqa: PLC0415
 
         return Users(self.caller.executor, self.caller.actor)
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
-        """Take back your own last operations on documents, agents and the planting of trees."""
+        """Undo your own last operations on documents, agents and the planting of trees."""
         return self.perform(undo.Undo(steps=steps))
 
     def redo(self, steps: int = 1) -> list[HistoryStep]:
-        """Do again what you have undone in the grove itself since your last operation there."""
+        """Redo what you have undone in the grove itself since your last operation there."""
         return self.perform(undo.Redo(steps=steps))
 
     def history(
         self, limit: int = 50, *, before: int | None = None, agent: str | None = None
     ) -> list[HistoryEntry]:
-        """What was done in the grove itself, oldest first; a tree has a history of its own."""
+        """The grove's own history, oldest first; each tree has one too."""
         return self._read.history(None, limit=limit, before=before, agent=agent)
 
 

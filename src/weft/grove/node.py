@@ -286,7 +286,7 @@ class NodeHandle(Handle[Node]):
         return self._grove.read.difference(self.value.tree_id, self.id, node_reference(other), paths=paths)
 
     def switch(self) -> "NodeHandle":
-        """Stand here."""
+        """Make this the current node."""
         self._grove.perform(operations.Switch(tree=self.value.tree_id, to=self.id))
         return self
 

@@ -1,4 +1,4 @@
-"""A project that one can act on."""
+"""The handle of a project."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ class ProjectHandle(Handle[Project]):
         system_prompt: str | None = None,
         context: Sequence[ProjectItem | str] | None = None,
     ) -> "ProjectHandle":
-        """A new revision; a conflict if somebody changed it since this one. What is not given stays."""
+        """A new revision; a conflict if it has changed since this one. What is not given stays."""
         operation = ChangeProject(
             project=self.id,
             revision=self.revision,
@@ -86,7 +86,7 @@ class ProjectHandle(Handle[Project]):
         return TreeHandle(self._grove, self._grove.perform(AssignProject(tree=reference, project=project)))
 
     def archive(self) -> None:
-        """Put it away; its trees stay in it."""
+        """Archive it; its trees stay in it."""
         self._grove.perform(ArchiveProject(project=self.id))
 
     def unarchive(self) -> None:

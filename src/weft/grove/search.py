@@ -1,4 +1,4 @@
-"""Search hits that one can act on."""
+"""Search hits with their nodes."""
 
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SearchHit(Hit):
-    """One thing that was found, and its node."""
+    """One result, and its node."""
 
     grove: "Grove" = field(repr=False, compare=False)
 
     @property
     def value(self) -> Hit:
-        """What was found, without its grove."""
+        """The result without its grove."""
         return Hit(**{each.name: getattr(self, each.name) for each in fields(Hit)})
 
     @property
     def node(self) -> NodeHandle | None:
-        """The node that was found, or that the tag is on; None for trees and documents."""
+        """The node, or the node that the tag is on; None for trees and documents."""
         if self.local_id is None or self.tree_id is None:
             return None
         return self.grove.tree(self.tree_id).node(self.local_id)
 
 
-def hits_in(grove: "Grove", found: Hits[Hit]) -> Hits[SearchHit]:
+def hits_in(grove: "Grove", hits: Hits[Hit]) -> Hits[SearchHit]:
     names = [each.name for each in fields(Hit)]
     return Hits(
-        found.query,
-        tuple(SearchHit(**{name: getattr(hit, name) for name in names}, grove=grove) for hit in found),
-        found.offset,
-        found.more,
-        complete=found.complete,
-        trouble=found.trouble,
+        hits.query,
+        tuple(SearchHit(**{name: getattr(hit, name) for name in names}, grove=grove) for hit in hits),
+        hits.offset,
+        hits.more,
+        complete=hits.complete,
+        trouble=hits.trouble,
     )

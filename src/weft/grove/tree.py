@@ -1,4 +1,4 @@
-"""A tree that one can act on."""
+"""The handle of a tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class CollaborateOptions(RunOptions):
     """How a collaborator is asked, and how its run goes."""
 
     agent: str | None = option(None, "The agent; default: a loom-aware one.")
-    text: str | None = option(None, "What to say to it; default: it answers where you stand.")
+    text: str | None = option(None, "What to say to it; default: it answers the current node.")
 
 
 @checks_arguments
 class TreeHandle(Handle[Tree]):
-    """One tree. Numbers and titles are as they were when it was looked at."""
+    """One tree. Numbers and titles are as they were when it was read."""
 
     __slots__ = ()
 
@@ -75,12 +75,12 @@ class TreeHandle(Handle[Tree]):
 
     @property
     def cursor(self) -> NodeHandle:
-        """The node you stand at."""
+        """The current node."""
         return self.node(self._grove.read.cursor(self.id).node_id)
 
     @property
     def path(self) -> NodePath:
-        """Root to where you stand."""
+        """Root to the current node."""
         return NodePath(self._grove, self._grove.read.path(self.id))
 
     @property
@@ -102,7 +102,7 @@ class TreeHandle(Handle[Tree]):
 
     @property
     def text(self) -> str:
-        """The document to where you stand, uncommitted text included."""
+        """The document to the current node, uncommitted text included."""
         return self.path.text + self.working_buffer
 
     def node(self, reference: str) -> NodeHandle:
@@ -128,7 +128,7 @@ class TreeHandle(Handle[Tree]):
         author: str | None = None,
         response: RawResponse | None = None,
     ) -> NodeHandle:
-        """A new node where you stand; you stand at it afterwards."""
+        """Add a node below the current one; it becomes the current node."""
         operation = operations.Append(
             tree=self.id,
             content=content,
@@ -141,7 +141,7 @@ class TreeHandle(Handle[Tree]):
 
     @takes_options(ContextOptions)
     def context(self, options: ContextOptions) -> "AssembledContext":
-        """What a model would see where you stand, uncommitted text included."""
+        """What a model would see at the current node, uncommitted text included."""
         return self._grove.contexts.at(self.id, None, options)
 
     def prefer(self, **settings: "JsonValue") -> "TreeHandle":
@@ -158,7 +158,7 @@ class TreeHandle(Handle[Tree]):
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     def switch(self, to: "NodeHandle | operations.Direction | str") -> NodeHandle:
-        """Stand at a node, or go one step: next, previous, parent, child, leaf."""
+        """Make a node the current one, or go one step: next, previous, parent, child, leaf."""
         target = to.id if isinstance(to, NodeHandle) else str(to)
         directions = {direction.value: direction for direction in operations.Direction}
         return self.node(
@@ -273,11 +273,11 @@ class TreeHandle(Handle[Tree]):
 
     @takes_options(ContextOptions)
     def envelope(self, options: ContextOptions) -> "Envelope":
-        """The request from where you stand in layers."""
+        """The request from the current node, in layers."""
         return self._grove.layers.envelope(self.id, None, options)
 
     def chat(self) -> str:
-        """The path to where you stand as a Markdown chat."""
+        """The path to the current node as a Markdown chat."""
         from weft.runtime.transfer.markdown_chats import chat_text  # noqa: PLC0415 - few calls write chats
 
         return chat_text(self._grove.caller, self.value.id, None)
@@ -291,7 +291,7 @@ class TreeHandle(Handle[Tree]):
 
     @takes_options(GenerationOptions)
     def generate(self, options: GenerationOptions) -> "Generated[NodeHandle]":
-        """Continue from where you stand; uncommitted text is committed first."""
+        """Continue from the current node; uncommitted text is committed first."""
         return self._grove.generations.generate(self.id, None, options)
 
     @takes_options(GenerationOptions)
@@ -312,7 +312,7 @@ class TreeHandle(Handle[Tree]):
             return run.result()
 
     def be_present(self) -> None:
-        """Give a sign of life where you stand: others see it for two minutes."""
+        """Show your presence at the current node: others see it for two minutes."""
         from weft.runtime.collaboration.presence import show_presence  # noqa: PLC0415 - few calls do
 
         show_presence(self._grove.caller, self.value.id)

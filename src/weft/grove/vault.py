@@ -1,4 +1,4 @@
-"""Vaults that one can act on: mount, list, read notes as items to attach."""
+"""Vaults: mount, list, read notes as items to attach."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class VaultHandle(Handle[Vault]):
         return mounted_in(self._grove.caller).folder(self.value).notes(folder)
 
     def unmount(self) -> None:
-        """Let it go; what was attached from it stays as it was attached."""
+        """Unmount it; what was attached from it stays."""
         self._grove.perform(UnmountVault(vault=self.id))
 
 
@@ -73,7 +73,7 @@ class Vaults:
         return [VaultHandle(self._grove, each) for each in self._mounted().vaults]
 
     def mount(self, path: str | Path, name: str | None = None) -> VaultHandle:
-        """Mount a folder read-only. It is called as the folder is, unless you say otherwise."""
+        """Mount a folder read-only. Its name is the folder's by default."""
         return VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
 
     def note(self, reference: str) -> Item:
@@ -97,7 +97,7 @@ class Vaults:
         return [item_of(each) for each in self._mounted().with_tag(tag)]
 
     def items(self, *references: str) -> "Sequence[Item]":
-        """What references stand for, each thing once: see `read_items`."""
+        """The items that references name, each once: see `read_items`."""
         return read_items(self._grove.caller, references).items
 
     def _mounted(self) -> Mounted:

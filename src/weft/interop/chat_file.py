@@ -1,4 +1,4 @@
-"""Chats as Markdown: what people see, what was attached, and a comment that nobody sees."""
+"""Chats as Markdown: the visible text, what was attached, and a hidden comment."""
 
 import json
 import re
@@ -38,7 +38,7 @@ class ChatContext:
     tags: Names = ()
     folders: Names = ()
     others: Names = ()
-    """Ids of whatever has no place in the line: lines of notes, documents, nodes. Only the comment has them."""
+    """Ids of what the line has no place for: lines of notes, documents, nodes. Only the comment has them."""
 
     def __bool__(self) -> bool:
         return bool(self.notes or self.urls or self.tags or self.folders or self.others)
@@ -63,7 +63,7 @@ class ChatMessage:
     """As it is displayed."""
     context: ChatContext = field(default_factory=ChatContext)
     time: str = ""
-    """As it is shown, in whatever form."""
+    """As it is shown, in any form."""
     id: str = ""
     processed_text: str | None = None
     """Of a message that was saved without an envelope: what was sent for it."""
@@ -111,9 +111,9 @@ def _written(message: ChatMessage) -> Iterator[str]:
 
 def _hidden(message: ChatMessage) -> str:
     context = message.context
-    found: dict[str, JsonValue] = {"id": message.id} if message.id else {}
+    hidden: dict[str, JsonValue] = {"id": message.id} if message.id else {}
     if context.notes:
-        found["notes"] = [
+        hidden["notes"] = [
             {"path": note.path} if note.sha256 is None else {"path": note.path, "sha256": note.sha256}
             for note in context.notes
         ]
@@ -123,11 +123,11 @@ def _hidden(message: ChatMessage) -> str:
         ("folders", context.folders),
         ("others", context.others),
     )
-    found |= {name: list(values) for name, values in listed if values}
+    hidden |= {name: list(values) for name, values in listed if values}
     if message.processed_text is not None:
-        found["processedText"] = message.processed_text
+        hidden["processedText"] = message.processed_text
     # Two dashes, or one with a bracket, would end the comment.
-    text = canonical(found).replace("--", "-\\u002d").replace("<", "\\u003c").replace(">", "\\u003e")
+    text = canonical(hidden).replace("--", "-\\u002d").replace("<", "\\u003c").replace(">", "\\u003e")
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
@@ -160,10 +160,10 @@ def _front(lines: Sequence[str]) -> tuple[str, int]:
 
 def _title(text: str) -> str:
     try:
-        found = json.loads(text)
+        title = json.loads(text)
     except ValueError:
         return text
-    return found if isinstance(found, str) else text
+    return title if isinstance(title, str) else text
 
 
 def _message(lines: Sequence[str], warnings: list[str], number: int) -> ChatMessage:
@@ -177,12 +177,12 @@ def _message(lines: Sequence[str], warnings: list[str], number: int) -> ChatMess
     time = _taken(body, _TIME)
     visible = _taken(body, _CONTEXT)
     hidden: Mapping[str, JsonValue] = {} if comment is None else _read_hidden(comment[2], warnings, number)
-    said = (
+    content = (
         "\n".join([body[0], *map(_unescaped, body[1:])] if body else []) if ours else "\n".join(body).strip()
     )
     return ChatMessage(
         role=_ROLES[header[1].lower()],
-        text=said,
+        text=content,
         context=_context(visible[0].rstrip() if visible else "", hidden),
         time=time[1] if time is not None else "",
         id=str(hidden.get("id", "")),
@@ -197,10 +197,10 @@ def _drop_blank(body: list[str]) -> None:
 
 def _taken(body: list[str], pattern: re.Pattern[str]) -> "re.Match[str] | None":
     """The last line, if it is one of these."""
-    found = pattern.match(body[-1]) if len(body) > 1 else None
-    if found is not None:
+    match = pattern.match(body[-1]) if len(body) > 1 else None
+    if match is not None:
         body.pop()
-    return found
+    return match
 
 
 def _unescaped(line: str) -> str:
@@ -209,44 +209,44 @@ def _unescaped(line: str) -> str:
 
 def _read_hidden(text: str, warnings: list[str], number: int) -> Mapping[str, JsonValue]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, Mapping):
-        return cast("Mapping[str, JsonValue]", found)
+        value = None
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, JsonValue]", value)
     warnings.append(f"the hidden context of message {number + 1} cannot be read; its visible line is used")
     return {}
 
 
 def _context(line: str, hidden: Mapping[str, JsonValue]) -> ChatContext:
-    """The comment's, which is exact; the line's, if somebody changed that by hand."""
-    kept = ChatContext(
+    """The comment's, which is exact; the line's, if that was changed by hand."""
+    exact = ChatContext(
         notes=tuple(_notes(hidden.get("notes"))),
         urls=tuple(_strings(hidden.get("urls"))),
         tags=tuple(_strings(hidden.get("tags"))),
         folders=tuple(_strings(hidden.get("folders"))),
         others=tuple(_strings(hidden.get("others"))),
     )
-    if kept and (not line or kept.line == line):
-        return kept
-    return _context_of_line(line, kept) if line else ChatContext()
+    if exact and (not line or exact.line == line):
+        return exact
+    return _context_of_line(line, exact) if line else ChatContext()
 
 
-def _context_of_line(line: str, kept: ChatContext) -> ChatContext:
-    hashes = {note.path: note for note in kept.notes}
-    found: dict[str, list[str]] = {}
+def _context_of_line(line: str, exact: ChatContext) -> ChatContext:
+    hashes = {note.path: note for note in exact.notes}
+    names: dict[str, list[str]] = {}
     label = "notes"
     for part in line.removeprefix("[Context: ").removesuffix("]").split(" | "):
         head, colon, values = part.partition(": ")
         if colon and head in _LABELS:
             label, part = _LABELS[head], values  # noqa: PLW2901 - a part without a label goes on with the last
-        found.setdefault(label, []).extend(each.strip() for each in part.split(", ") if each.strip())
+        names.setdefault(label, []).extend(each.strip() for each in part.split(", ") if each.strip())
     return ChatContext(
-        notes=tuple(hashes.get(path, NoteReference(path)) for path in found.get("notes", ())),
-        urls=tuple(found.get("urls", ())),
-        tags=tuple(found.get("tags", ())),
-        folders=tuple(found.get("folders", ())),
-        others=kept.others,
+        notes=tuple(hashes.get(path, NoteReference(path)) for path in names.get("notes", ())),
+        urls=tuple(names.get("urls", ())),
+        tags=tuple(names.get("tags", ())),
+        folders=tuple(names.get("folders", ())),
+        others=exact.others,
     )
 
 

@@ -52,7 +52,7 @@ class Arguments(BaseModel):
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             path = ".".join(str(part) for part in first["loc"])[:200]
             raise InvalidInputError(
-                f"{path}: {_said(first)}" if path else _said(first),
+                f"{path}: {_problem(first)}" if path else _problem(first),
                 hint="the tool's schema says what it takes",
                 path=path,
             ) from None
@@ -62,7 +62,7 @@ class TreeArguments(Arguments):
     tree: Tree
 
 
-def _said(wrong: Mapping[str, Any]) -> str:
+def _problem(wrong: Mapping[str, Any]) -> str:
     """What is wrong, in our words where they are shorter than pydantic's."""
     match wrong["type"]:
         case "missing":

@@ -18,10 +18,12 @@ from weft.mcp_server.command_tools import McpTool, Run, answered, command_tools
 from weft.mcp_server.resources import document_uri, tree_uri
 from weft.mcp_server.sessions import ToolCaller
 from weft.runtime.contexts.linked_documents import may_cross
+from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.permissions import permissions_of
 from weft.runtime.views.listings import ListingRow, document_page, tree_page
 from weft.tree.agent import AgentType, Permission
 
+_OPTIONS = ContextOptions.specs()
 _TEXT: dict[str, Any] = {"type": "string"}
 _LISTED_ITEM: dict[str, Any] = {
     "type": "object",
@@ -74,13 +76,14 @@ class _NewDocument(Arguments):
     text: Annotated[str, Field(description="Markdown.")] = ""
 
 
-class _Seen(TreeArguments):
+class _ContextArguments(TreeArguments):
     node: Annotated[Node | None, Field(description="Where; else where you are.")] = None
-    limit: Annotated[int | None, Field(ge=1, le=100_000_000, description="The budget in tokens.")] = None
+    limit: Annotated[int | None, Field(ge=1, le=100_000_000, description=_OPTIONS["limit"].help)] = None
     strategy: Annotated[
-        Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] | None, Field(description="What is cut.")
+        Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] | None,
+        Field(description=_OPTIONS["strategy"].help),
     ] = None
-    agent: Annotated[Title | None, Field(description="Who would answer.")] = None
+    agent: Annotated[Title | None, Field(description=_OPTIONS["agent"].help)] = None
     messages: Annotated[bool, Field(description="The messages too, not only the account of them.")] = False
     manifest: Annotated[bool, Field(description="The account of every single piece too.")] = False
 
@@ -147,7 +150,7 @@ def _agents(_: Arguments, grove: Grove) -> CallToolResult:
     return answered("\n".join([done(counted(len(listed), "agent")), *lines]), {"agents": rows})
 
 
-def _context(given: _Seen, grove: Grove) -> CallToolResult:
+def _context(given: _ContextArguments, grove: Grove) -> CallToolResult:
     tree = grove.tree(given.tree)
     node = tree.cursor if given.node is None else tree.node(given.node)
     seen = node.context(limit=given.limit, strategy=given.strategy, agent=given.agent)
@@ -169,7 +172,7 @@ def _context(given: _Seen, grove: Grove) -> CallToolResult:
 
 
 def _account(manifest: Manifest) -> list[dict[str, Any]]:
-    """What became of the pieces and why, those alike together: short, however long the path is."""
+    """The outcomes and their reasons, equal ones in one row: short for any path."""
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     for entry in manifest:
         kind, outcome, reason = entry.kind.value, entry.outcome.value, entry.reason
@@ -184,7 +187,7 @@ def _account(manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def _help(given: _HelpArguments, grove: Grove) -> CallToolResult:
-    """What would work: by the same rights that the operations ask for."""
+    """What is permitted: by the same permissions that the operations require."""
     with grove.read.store.read() as session:
         mine, crossing = permissions_of(session, grove.read.actor), may_cross(session, grove.read.actor)
     denied = refusal(CATALOG["help"], mine)
@@ -277,7 +280,7 @@ _GROVE_TOOLS: tuple[McpTool, ...] = (
         title="What a model would see",
         description="Exactly what a model would be sent at a node, with the account of what was left out and why.",
         permission=Permission.LOOM_AWARE,
-        taken=_Seen,
+        taken=_ContextArguments,
         output=_made("tokens", "account", "node", "tree"),
         run=_in_thread(_context),
     ),

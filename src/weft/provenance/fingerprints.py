@@ -102,8 +102,11 @@ def project_revision_fingerprint(project: str, row: Row, author: str) -> Fingerp
     return Fingerprint(name, _digest("projectRevision", row, author))
 
 
+INSTALLATION = frozenset({"role", "token", "user", "vault"})
+"""Kinds of rows that belong to one installation: no export has them, and an import records that they are gone."""
+
+
 def user_fingerprint(row: Row, agent: str) -> Fingerprint:
-    """A user. Users belong to one installation: they do not move with a grove."""
     values = row["name"], agent, row["created_at"], row["archived_at"]
     return Fingerprint(f"user:{row['ulid']}", digest_of(*values))
 

@@ -130,10 +130,8 @@ def report_missing_rows(mine: Inspection) -> None:
         if recorded is None or not rest or name in mine.chain.compared:
             continue
         parts = rest.split(":")
-        if kind in {"vault", "user", "token", "role"}:
-            # They belong to one installation, and do not move with a grove.
-            continue
-        ends = parts[1:] if kind == "link" else parts[:1] if kind == "tag" else []
+        trees = [each for each in parts[1:] if each != "grove"]
+        ends = {"link": parts[1:], "tag": parts[:1], "role": trees}.get(kind, [])
         if all(_exists(mine.session, end) for end in ends):
             mine.findings.missing(kind, parts[0], "the row that an event records")
 

@@ -82,8 +82,8 @@ def request_token(address: str, digest: bytes, anchors: bytes, *, timeout: float
     answer = _post(address, _query(digest, nonce), timeout)
     response = _decode(answer)
     _verify(response, digest, chain, nonce=nonce)
-    kept = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in chain)
-    return TimestampToken(answer, kept, _time_of(response))
+    certificates = b"".join(certificate.public_bytes(Encoding.PEM) for certificate in chain)
+    return TimestampToken(answer, certificates, _time_of(response))
 
 
 def _query(digest: bytes, nonce: int) -> bytes:

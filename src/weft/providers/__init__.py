@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ToolSpec,
         installed_providers,
     )
+    from weft.tree.cache_profile import CacheKind, CacheProfile
     from weft.tree.message import Message
 else:
     from weft.lazy_names import lazy_names
@@ -24,6 +25,8 @@ else:
     __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
+    "CacheKind",
+    "CacheProfile",
     "Message",
     "ModelInfo",
     "ModelName",

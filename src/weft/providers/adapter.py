@@ -125,23 +125,23 @@ def result_text(result: ToolResult) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DryRun:
+class UnsentCall:
     """A call that sends nothing: a provider with `composes = True` yields its `WireRequest` events only."""
 
     sent: bytes | None = None
     """The body of an earlier call: names that the server gave are taken from it."""
 
 
-_DRY_RUN: ContextVar[DryRun | None] = ContextVar("dry_run", default=None)
+_DRY_RUN: ContextVar[UnsentCall | None] = ContextVar("dry_run", default=None)
 
 
-def current_dry_run() -> DryRun | None:
+def current_dry_run() -> UnsentCall | None:
     """The dry run that the running call belongs to."""
     return _DRY_RUN.get()
 
 
 @contextmanager
-def _as_dry_run(run: DryRun) -> Generator[None]:
+def _as_dry_run(run: UnsentCall) -> Generator[None]:
     token = _DRY_RUN.set(run)
     try:
         yield
@@ -161,7 +161,7 @@ async def dry_run(
     if not getattr(provider, "composes", False):
         raise UnavailableError(f"{provider.name} does not support dry runs")
     requests: list[WireRequest] = []
-    with _as_dry_run(DryRun(sent)):
+    with _as_dry_run(UnsentCall(sent)):
         try:
             async with aclosing(provider.stream(request)) as events:
                 async for event in events:

@@ -11,6 +11,7 @@ from weft.errors import InvalidInputError, ProviderError, Trouble
 from weft.plugins import Plugins
 from weft.providers.events import Event
 from weft.tree.attempt import Usage
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheKind, CacheProfile
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 
@@ -44,17 +45,6 @@ class SystemPlace(StrEnum):
 
     FIELD = "field"
     FIRST_MESSAGE = "first_message"
-
-
-class CacheKind(StrEnum):
-    """How a provider caches prefixes."""
-
-    MARKS = "marks"
-    KEY = "key"
-    CONTENT = "content"
-    PREFIX = "prefix"
-    """Automatic: requests say nothing about it."""
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +102,7 @@ class ModelProfile:
     """The lowest and the highest temperature."""
     stop: bool = True
     """True if stop sequences are supported."""
-    cache: CacheKind = CacheKind.NONE
+    cache: CacheProfile = NO_PREFIX_CACHE
     prices: ModelPrices | None = None
     """None: unknown. Free models have prices of 0."""
     local: bool = False
@@ -120,7 +110,7 @@ class ModelProfile:
 
     @property
     def prefix_cache(self) -> bool:
-        return self.cache is not CacheKind.NONE
+        return self.cache.kind is not CacheKind.NONE
 
     def check_temperature(self, temperature: float | None) -> None:
         """Refuse a temperature outside of the model's range."""
@@ -238,7 +228,7 @@ class Provider(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Event]:
         """Send the request, and yield the events of the response as they arrive.
 
-        Wire events come before what was read from them. Every choice that came to its end has
+        Wire events come before what was read from them. Every complete choice has
         its `Finished`; anything else raises a `ProviderError`, after the events that were there.
         To stop, close the generator or cancel the task that reads it.
         """

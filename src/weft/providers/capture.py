@@ -150,7 +150,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._require_own_host(request.url)
-        # Bytes are kept as they come, and a key could not be replaced in compressed ones.
+        # Bytes are recorded as received, and a key could not be replaced in compressed ones.
         request.headers["Accept-Encoding"] = "identity"
         self._drop_foreign_keys(request)
         body = await request.aread()
@@ -252,7 +252,7 @@ def _usual_tls() -> ssl.SSLContext:
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's body on its way to the SDK: the SDK reads exactly what is kept."""
+    """A response's body on its way to the SDK: the SDK reads exactly what is recorded."""
 
     def __init__(
         self, answer: httpcore2.Response, tape: _Tape | None, limits: ResponseLimits, secret: str
@@ -281,7 +281,7 @@ class _Body(httpx2.AsyncByteStream):
                             await self._keep(freed)
                             yield freed
             except httpx2.TransportError as error:
-                # The SDK still reads what came before the connection broke.
+                # The SDK still reads what was received before the connection broke.
                 failure = error
             if held := redactor.flush():
                 await self._keep(held)

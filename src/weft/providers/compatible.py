@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, cast
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble, WeftError
 from weft.providers.adapter import Connection, as_chat, check_request
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
+from weft.providers.base import FREE, ModelInfo, ModelName, ModelPrices, ModelProfile, Request
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import ADDRESSES, Keys
 from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
 from weft.providers.sdk_import import sdk_import
+from weft.tree.cache_profile import AUTOMATIC_CACHE
 from weft.tree.json import JsonValue
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ _LOCAL = ModelProfile(
     choices=1,
     seed=True,
     temperatures=(0, 10),
-    cache=CacheKind.PREFIX,
+    cache=AUTOMATIC_CACHE,
     prices=FREE,
     local=True,
 )
@@ -137,7 +138,7 @@ PRESETS: dict[str, Preset] = {
     "ollama": Preset(url="http://localhost:11434/v1", profile=_LOCAL),
     "openrouter": Preset(
         url=ADDRESSES["openrouter"],
-        profile=replace(_HOSTED, prefill=True, cache=CacheKind.PREFIX),
+        profile=replace(_HOSTED, prefill=True, cache=AUTOMATIC_CACHE),
         key_needed=True,
         table="openrouter",
     ),

@@ -157,8 +157,8 @@ def check_name(endpoint: Endpoint) -> None:
 def checked_addresses(endpoint: Endpoint, addresses: Sequence[str]) -> tuple[str, ...]:
     """The addresses, if all of them are allowed.
 
-    A name that leads to the machine itself, its network or its cloud's metadata without the
-    owner having said so is how a request is forged.
+    A name that leads to the machine itself, its network or its cloud's metadata that its
+    owner did not allow is how a request is forged.
     """
     if not addresses:
         raise ProviderError(Trouble.NETWORK, f"{endpoint.host} has no address")

@@ -52,7 +52,7 @@ class WireHead:
 
 @dataclass(frozen=True, slots=True)
 class WireBytes:
-    """A piece of a response's body as it came in, without our own key."""
+    """A piece of a response's body as it was received, without our own key."""
 
     data: bytes
 
@@ -64,7 +64,7 @@ WireEvent: TypeAlias = WireRequest | WireHead | WireBytes
 class WireRecord:
     """Everything that went over the wire for one call, retries too: feed it every event of a stream.
 
-    What is kept with a node is the last exchange; those before it failed.
+    A node is stored with the last exchange; those before it failed.
     """
 
     exchanges: list["WireExchange"] = field(default_factory=list["WireExchange"])
@@ -88,7 +88,7 @@ class WireRecord:
 
 @dataclass(slots=True)
 class WireExchange:
-    """One request and what came back, as far as it came."""
+    """One request and its response, as far as it was received."""
 
     sent: WireRequest
     answered: WireHead | None = None
@@ -100,7 +100,7 @@ class WireExchange:
 
     @property
     def response(self) -> bytes:
-        """Head and body as they came in: the raw response that is kept. Empty if nothing came."""
+        """Head and body as they were received: the raw response. Empty if there is none."""
         return b"" if self.answered is None else bytes(self.answered) + self.body
 
     @property
@@ -156,7 +156,7 @@ class StopReason(StrEnum):
     """Why a choice ended. A stream that ends without saying why was cut, and raises instead."""
 
     STOP = "stop"
-    """The model came to its end, or to a stop sequence."""
+    """The model ended its answer, or wrote a stop sequence."""
     LENGTH = "length"
     TOOL_CALLS = "tool_calls"
     CONTENT_FILTERED = "content_filtered"
@@ -264,7 +264,7 @@ Event: TypeAlias = (
 
 @dataclass(slots=True)
 class Choice:
-    """One of n continuations, as far as it came."""
+    """One of n continuations, as far as it was received."""
 
     finished: ChoiceFinished | None = None
     """None: the choice is incomplete."""

@@ -124,7 +124,7 @@ class EndpointClient(ABC, Generic[C]):
     def _client(self) -> tuple[C, Secret | None]:
         """The SDK's client for the running loop, and the key it uses."""
         if current_dry_run() is not None:
-            # Nothing is sent: a key has no use, and what is made without one is not kept.
+            # Nothing is sent: a key has no use, and a client without one is not reused.
             return self._connect(_NO_KEY).client, _NO_KEY
         loop = asyncio.get_running_loop()
         key = self._connection.key()

@@ -1,6 +1,6 @@
 """Keys of providers: from the environment, else from the system keyring, else from a file only its owner reads.
 
-A key is bound to a host. Keys of known vendors belong to the vendor's own host, kept keys to the host that
+A key is bound to a host. Keys of known vendors belong to the vendor's own host, stored keys to the host that
 they were set for; no other address receives them.
 """
 
@@ -132,7 +132,7 @@ class Keys:
     def find(self, name: str, host: str | None = None) -> Secret | None:
         """The key of that name for a host, by default the vendor's own, from the first place that has one.
 
-        A value that cannot be a key is refused where it is found.
+        A value that cannot be a key is refused where it is read.
         """
         for place, value in self._places(name, host or own_host(name), self._read_file):
             if not _is_key(value):
@@ -150,7 +150,7 @@ class Keys:
         return next((key for key, _ in self._places(name, host or own_host(name), self._read_file)), None)
 
     def _places(
-        self, name: str, host: str | None, kept: Callable[[], Mapping[str, str]]
+        self, name: str, host: str | None, stored: Callable[[], Mapping[str, str]]
     ) -> Iterator[tuple[FoundKey, str]]:
         """Every place with a key of that name for a host, and its value; each is looked at when it is asked for."""
         for variable in self.variables(name):
@@ -160,7 +160,7 @@ class Keys:
         entry = _entry(name, host)
         if value := (self._from_ring(entry) or "").strip():
             yield FoundKey(name=name, place=KeyPlace.KEYRING, where="keyring", host=host), value
-        if value := kept().get(entry, "").strip():
+        if value := stored().get(entry, "").strip():
             yield FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host), value
 
     def _variable(self, variable: str) -> str:
@@ -172,7 +172,7 @@ class Keys:
         return host_of(chosen) if chosen else own_host(name)
 
     def kept_hosts(self, name: str) -> list[str]:
-        """The hosts that a key of that name is kept for, in the keyring or the file."""
+        """The hosts that a key of that name is stored for, in the keyring or the file."""
         entries = {*self._ring_entries(), *self._read_file()}
         return sorted(host for each in entries if (split := _split(each))[0] == name and (host := split[1]))
 
@@ -181,17 +181,17 @@ class Keys:
 
         Where the file cannot be read, those that are elsewhere; `problem` says why.
         """
-        kept: Mapping[str, str] = {}
+        stored: Mapping[str, str] = {}
         with suppress(StorageError):
-            kept = self._read_file()
+            stored = self._read_file()
         known = {(name, own_host(name)) for name in VARIABLES}
-        known.update(_split(each) for each in (*self._ring_entries(), *kept))
+        known.update(_split(each) for each in (*self._ring_entries(), *stored))
         for variable in self.environment:
             name = variable.removeprefix(_PREFIX).lower()
             if variable.startswith(_PREFIX) and not variable.endswith(_FOR) and _NAME.match(name):
                 known.add((name, self._host(name, variable)))
         by_name = sorted(known, key=lambda each: (each[0], each[1] or ""))
-        places = (next(self._places(name, host, lambda: kept), None) for name, host in by_name)
+        places = (next(self._places(name, host, lambda: stored), None) for name, host in by_name)
         return [place[0] for place in places if place is not None]
 
     @property
@@ -219,20 +219,20 @@ class Keys:
         return FoundKey(name=name, place=KeyPlace.FILE, where=str(self.file()), host=host)
 
     def delete(self, name: str, host: str | None = None) -> None:
-        """Forget the keys of that name that are kept, or the one for a host; the environment stays."""
+        """Forget the keys of that name that are stored, or the one for a host; the environment stays."""
         _checked(name)
-        kept = self._read_file()
+        stored = self._read_file()
         entries = [
             each
-            for each in {*self._ring_entries(), *kept}
+            for each in {*self._ring_entries(), *stored}
             if _split(each)[0] == name and host in {None, _split(each)[1]}
         ]
         if not entries:
             raise NotFoundError(f"no stored key for {name!r}", hint=Hint(HintKind.LIST_KEYS))
         for entry in entries:
             self._out_of_ring(entry)
-        if not kept.keys().isdisjoint(entries):
-            self._write_file({each: value for each, value in kept.items() if each not in entries})
+        if not stored.keys().isdisjoint(entries):
+            self._write_file({each: value for each, value in stored.items() if each not in entries})
 
     def _from_ring(self, entry: str) -> str | None:
         ring = self.ring()
@@ -274,26 +274,26 @@ class Keys:
                 raise StorageError(
                     f"{path} is readable by other users", hint=Hint(HintKind.SETUP, text=f"chmod 600 {path}")
                 )
-            kept = json.loads(path.read_bytes())
+            stored = json.loads(path.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             # The error quotes the file, which may hold a key.
             raise StorageError(f"{path} cannot be read ({type(error).__name__})", hint=_DAMAGED) from None
-        if not isinstance(kept, dict) or not all(
-            isinstance(value, str) for value in cast("dict[str, object]", kept).values()
+        if not isinstance(stored, dict) or not all(
+            isinstance(value, str) for value in cast("dict[str, object]", stored).values()
         ):
             raise StorageError(f"{path} is not a key file", hint=_DAMAGED)
-        return cast("dict[str, str]", kept)
+        return cast("dict[str, str]", stored)
 
-    def _write_file(self, kept: Mapping[str, str]) -> None:
+    def _write_file(self, stored: Mapping[str, str]) -> None:
         path = self.file()
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as out:
-                out.write(json.dumps(dict(sorted(kept.items())), indent=1).encode() + b"\n")
+                out.write(json.dumps(dict(sorted(stored.items())), indent=1).encode() + b"\n")
                 out.flush()
                 os.fsync(out.fileno())
             temporary.replace(path)

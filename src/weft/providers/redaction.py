@@ -121,7 +121,7 @@ class _Form:
 class KeyRedactor:
     """Replaces a key in a response body that comes in pieces.
 
-    The key is found wherever the pieces are cut, and where it is spread over several server-sent
+    The key is recognised wherever the pieces are cut, and where it is spread over several server-sent
     events. Only what may become the key is held back until more comes, or until `flush`.
     """
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
 from weft.providers.adapter import current_dry_run
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
+from weft.providers.base import FREE, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
     Event,
@@ -29,6 +29,7 @@ from weft.providers.events import (
     WireRequest,
 )
 from weft.tree.attempt import Usage
+from weft.tree.cache_profile import AUTOMATIC_CACHE
 from weft.tree.content import Thinking, ToolCall, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.message import message_to_wire
@@ -113,7 +114,7 @@ PROFILE = ModelProfile(
     choices=1_000,
     seed=True,
     temperatures=(0, 10),
-    cache=CacheKind.PREFIX,
+    cache=AUTOMATIC_CACHE,
     prices=FREE,
     local=True,
 )

@@ -12,7 +12,7 @@ from weft.errors import InvalidInputError, PermissionDeniedError, Unauthenticate
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import admit
 from weft.runtime.operations.executor import Caller
-from weft.tree.content import can_be_kept
+from weft.tree.content import is_storable
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
 
@@ -64,7 +64,7 @@ class Client:
             return None if self.service else self.name
         if not isinstance(named, str):
             raise UnauthenticatedError("userId must be a string")
-        if len(named) > ID_LIMIT or not can_be_kept(named):
+        if len(named) > ID_LIMIT or not is_storable(named):
             raise InvalidInputError(
                 f"userId must have at most {ID_LIMIT:,} characters, without NUL or lone surrogates",
                 path="userId",

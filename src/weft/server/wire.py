@@ -9,7 +9,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from weft.context.js_compat import parse_json
+from weft.context.recipes.js_compat import parse_json
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in

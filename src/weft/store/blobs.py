@@ -324,6 +324,6 @@ def _refs(session: Session, where: ColumnElement[bool]) -> Iterator[str]:
 def _of_items(session: Session, where: ColumnElement[bool]) -> Iterator[str]:
     """Of pictures that an active note came with, detached or not."""
     described = select(_items.c.about).where(where, _items.c.about.is_not(None))
-    for kept in session.execute(described.execution_options(yield_per=_AT_ONCE)).scalars():
-        for image in cast("tuple[Image, ...]", about_item(kept).get("images", ())):
+    for about in session.execute(described.execution_options(yield_per=_AT_ONCE)).scalars():
+        for image in cast("tuple[Image, ...]", about_item(about).get("images", ())):
             yield image.ref

@@ -62,14 +62,14 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
     text = check_text(reference, what=f"{what} reference").strip()
     if not text:
         raise InvalidInputError(f"{shown!r} names no {what}")
-    columns = _seen(select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at), table)
     if is_ulid(text.upper()):
-        found = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
-        if found:
-            return int(found[0][0])
+        rows = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
+        if rows:
+            return int(rows[0][0])
     only = session.rows(_AS_NAMED[table], {"the_name": text})
     if len(only) == 1:
         return int(only[0][0])
+    columns = _seen(select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at), table)
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():

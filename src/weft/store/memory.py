@@ -99,14 +99,14 @@ def put_run(transaction: Transaction, row: MemoryRow) -> None:
 
 def forget_older(transaction: Transaction, tree: int, agent: int, kind: MemoryKind, keep: int) -> None:
     """Destroy all but the last rows of a kind."""
-    kept = (
+    last_kept = (
         select(_memory.c.ordinal)
         .where(_memory.c.tree == tree, _memory.c.agent == agent, _memory.c.kind == kind)
         .order_by(_memory.c.ordinal.desc())
         .offset(keep)
         .limit(1)
     )
-    newest = transaction.execute(kept).scalar()
+    newest = transaction.execute(last_kept).scalar()
     if newest is not None:
         transaction.execute(
             delete(_memory).where(

@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
-    FromClause,
     Select,
     and_,
     bindparam,
@@ -55,18 +54,11 @@ def _marked(pointer: str) -> Select[Any]:
 
 _TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
 _AMOUNT: BindParameter[Any] = bindparam("amount")
-_MORE: BindParameter[Any] = bindparam("more")
-
-
-def _is_beyond(row: FromClause) -> ColumnElement[bool]:
-    return and_(row.c.ruler > _AMOUNT, row.c.depth > _MORE)
-
-
-_beyond = climb(("ruler",), _is_beyond, _is_beyond)
-_FIRST_BEYOND = select(_beyond.c.key).where(_is_beyond(_beyond)).order_by(_beyond.c.depth).limit(1)
-_HEAD_TO = tail_while(
-    start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), bindparam("at_position", type_=_nodes.c.key.type))
-)
+_beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
+_FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
+_END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
+_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END))
+_TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
 
 
 def _between() -> Select[Any]:
@@ -95,7 +87,7 @@ def _between() -> Select[Any]:
             _nodes,
             and_(
                 _nodes.c.tree == wanted.c.tree,
-                _nodes.c.key == bindparam("at_position", type_=_nodes.c.key.type),
+                _nodes.c.key == _END,
             ),
         )
     )
@@ -189,19 +181,16 @@ def tail_to(
     return [NodeRow._make(row) for row in session.rows(_TAIL_TO, values)]
 
 
-def head_to(session: Session, tree: int, position: int, *, amount: int, more: int = 0) -> list[NodeRow]:
-    """The beginning of the path to a position, in one query: until the ruler passes an amount.
-
-    It is `more` levels long at least, after the root. All of the path, if that nowhere does.
-    """
-    values = {
-        "in_tree": tree,
-        "at_position": position,
-        "amount": amount,
-        "more": more,
-        "limit": UNBOUNDED,
-    }
+def head_to(session: Session, tree: int, position: int, amount: int) -> list[NodeRow]:
+    """The beginning of the path to a position, in one query: until the ruler passes an amount, if it does."""
+    values = {"in_tree": tree, "at_position": position, "amount": amount, "limit": UNBOUNDED}
     return [NodeRow._make(row) for row in session.rows(_HEAD_TO, values)]
+
+
+def top_to(session: Session, tree: int, position: int, depth: int) -> list[NodeRow]:
+    """The beginning of the path to a position, in one query: to a depth."""
+    values = {"in_tree": tree, "at_position": position, "at_depth": depth, "limit": UNBOUNDED}
+    return [NodeRow._make(row) for row in session.rows(_TOP, values)]
 
 
 def rows_between(session: Session, tree: int, position: int, *, above: int, last: NodeRow) -> list[NodeRow]:

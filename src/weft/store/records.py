@@ -12,7 +12,7 @@ from weft.store import schema
 from weft.store.schema.records import PLACE
 from weft.store.session import Session, in_batches
 from weft.store.transaction import Transaction
-from weft.tree.content import can_be_kept
+from weft.tree.content import is_storable
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordPlace, RecordValue
 
@@ -57,7 +57,7 @@ def nearest_place(session: Session, place: RecordPlace) -> RecordPlace:
 
 def _is_place(place: RecordPlace) -> bool:
     """Whether there can be records; databases refuse to look for what they could not keep."""
-    return all(can_be_kept(getattr(place, name) or "") for name in PLACE)
+    return all(is_storable(getattr(place, name) or "") for name in PLACE)
 
 
 def read_window(
@@ -78,7 +78,7 @@ def known_records(
     rows: dict[tuple[Any, ...], Any] = {}
     by_place: dict[RecordPlace, list[str]] = {}
     for place, name in places:
-        if can_be_kept(name) and _is_place(place):
+        if is_storable(name) and _is_place(place):
             by_place.setdefault(place, []).append(name)
     for place, names in by_place.items():
         for some in in_batches(names):
@@ -102,7 +102,7 @@ def list_records(
     session: Session, place: RecordPlace, window: Window, *, after: str | None, limit: int, newest: bool
 ) -> list[Any]:
     """Records of one stream, by time; `after` is the id of the last one seen."""
-    if not _is_place(place) or not can_be_kept(after or ""):
+    if not _is_place(place) or not is_storable(after or ""):
         return []
     time, name = _records.c.create_time, _records.c.id
     statement = select(_records).where(_HERE, time > window.begin, time <= window.end, _SEEN)
@@ -143,7 +143,7 @@ def _agrees(place: Mapping[str, str]) -> list[ColumnElement[bool]]:
 
 def list_streams(session: Session, place: Mapping[str, str]) -> list[Any]:
     """Each stream with how many records it has, and when the first and the last of them were made."""
-    if not all(map(can_be_kept, place.values())):
+    if not all(map(is_storable, place.values())):
         return []
     columns = [_records.c[name] for name in PLACE]
     time = _records.c.create_time
@@ -188,10 +188,10 @@ def read_entries(
 ) -> dict[str, JsonObject]:
     """The documents that there are, by the names asked for."""
     documents: dict[str, JsonObject] = {}
-    if not can_be_kept(user) or not can_be_kept(group_session):
+    if not is_storable(user) or not is_storable(group_session):
         return documents
     here = _index.c.user == user, _index.c.session == group_session, _index.c.shelf == shelf
-    wanted = [name for name in dict.fromkeys(names) if can_be_kept(name)]
+    wanted = [name for name in dict.fromkeys(names) if is_storable(name)]
     if (
         len(wanted) > _AT_ONCE
         and session.execute(select(_index.c.name).where(*here).limit(1)).first() is None
@@ -215,17 +215,17 @@ def put_entries(
     transaction: Transaction, user: str, group_session: str, entries: Sequence[GroupDocument]
 ) -> None:
     """Write documents over those that are there."""
-    kept = [entry for entry in entries if entry.text is not None]
+    stored = [entry for entry in entries if entry.text is not None]
     for entry in entries:
         if entry.text is None:
             key = (user, group_session, entry.shelf, entry.name)
             here = (column == value for column, value in zip(_index.primary_key.columns, key, strict=True))
             transaction.execute(delete(_index).where(*here))
-    if kept:
+    if stored:
         statement = transaction.dialect.upsert(_index, ("user", "session", "shelf", "name"), ("document",))
         rows = [
             {"user": user, "session": group_session, "shelf": shelf, "name": name, "document": text}
-            for shelf, name, text in kept
+            for shelf, name, text in stored
         ]
         transaction.execute_many(statement, rows)
 

@@ -301,7 +301,7 @@ class GroveFile:
         if is_current:
             with contextlib.suppress(DBAPIError, sqlite3.Error):
                 driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with contextlib.nullcontext() if is_current else _kept(self._log):
+        with contextlib.nullcontext() if is_current else _log_kept(self._log):
             connection.close()
             connection.engine.dispose()
 
@@ -478,7 +478,7 @@ def _create(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _kept(log: Path) -> Generator[None]:
+def _log_kept(log: Path) -> Generator[None]:
     """SQLite deletes a log by its name, and that may be another process's by now: it stays under its name."""
     spare = log.with_name(f"{log.name}-{os.getpid()}-{time.monotonic_ns()}")
     try:

@@ -276,7 +276,7 @@ class _Fields:
         return value
 
 
-def can_be_kept(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether a database could give it back unchanged, however long it is."""
     return "\x00" not in text and (text.isascii() or _SURROGATE.search(text) is None)
 

@@ -70,12 +70,12 @@ def item_about(item: Item) -> str | None:
     return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if about else None
 
 
-def about_item(kept: str | None) -> dict[str, object]:
+def about_item(stored: str | None) -> dict[str, object]:
     """The same as fields of an item; an `InvalidInputError` if it cannot be read."""
-    if kept is None:
+    if stored is None:
         return {}
     try:
-        value = json.loads(kept)
+        value = json.loads(stored)
     except ValueError:
         value = None
     if not isinstance(value, Mapping):

@@ -93,14 +93,14 @@ def draft_from_wire(value: JsonValue, path: str, **defaults: str | None) -> Reco
         raise InvalidInputError(f"{path}.document must be an object", path=f"{path}.document")
     if "value" not in value and "document" not in value:
         raise InvalidInputError(f"{path}.value is missing", path=f"{path}.value")
-    kept = {name: value[name] for name in ("cost", "execId", "value") if name in value}
+    own = {name: value[name] for name in ("cost", "execId", "value") if name in value}
     owners = {name: text(wire, defaults.get(name)) for wire, name in _PLACE.items()}
     place = RecordPlace(stream=owners.pop("stream") or "", **owners)
     moment = value.get("createTime", value.get("create_time", document.get("create_time")))
     if isinstance(moment, bool) or not isinstance(moment, int | float | None):
         raise InvalidInputError(f"{path}.createTime must be a number", path=f"{path}.createTime")
     return check_draft(
-        RecordDraft(place=place, document={**document, **kept}, id=text("id", None), create_time=moment),
+        RecordDraft(place=place, document={**document, **own}, id=text("id", None), create_time=moment),
         path,
     )
 

@@ -146,7 +146,7 @@ def items_from_wire(wire: Sequence[Mapping[str, str]]) -> tuple[ProjectItem, ...
 
 _NAME_LIMIT = 100
 _TAKEN = frozenset({"active", "doc", "document", "folder", "node", "tree", "http", "https"})
-"""Words that mean something else where they stand before a colon."""
+"""Words that mean something else before a colon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class Vault:
 
 
 def check_vault_name(name: str) -> str:
-    """A name that can stand before a path: `VAULT/PATH`, `VAULT:PATH`."""
+    """A name that can precede a path: `VAULT/PATH`, `VAULT:PATH`."""
     cleaned = check_text(name, what="name", limit=_NAME_LIMIT).strip()
     if not cleaned or cleaned.lower() in _TAKEN or any(sign in cleaned for sign in "/\\:\n\r#[]"):
         raise InvalidInputError(

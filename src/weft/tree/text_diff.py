@@ -104,9 +104,9 @@ class TextChange:
 
 def change_between(before: str, after: str) -> TextChange:
     """The smallest stretch that differs."""
-    kept = shared_length(before, after)
-    left = shared_length(before[kept:][::-1], after[kept:][::-1])
-    return TextChange(kept, before[kept : len(before) - left], after[kept : len(after) - left])
+    start = shared_length(before, after)
+    left = shared_length(before[start:][::-1], after[start:][::-1])
+    return TextChange(start, before[start : len(before) - left], after[start : len(after) - left])
 
 
 def shared_length(one: Sequence[str], other: Sequence[str]) -> int:

@@ -115,11 +115,11 @@ class _Folding(dict[int, str]):
         character = chr(code)
         folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
         folded = "".join(_STROKES.get(each, each) for each in _unmarked().sub("", folded))
-        self[code] = kept = "".join(_kept(each) for each in folded)
-        return kept
+        self[code] = text = "".join(_searchable(each) for each in folded)
+        return text
 
 
-def _kept(character: str) -> str:
+def _searchable(character: str) -> str:
     """A letter, digit, mark or picture as it is; nothing for what joins; a space for what parts."""
     category = unicodedata.category(character)
     if category[0] in "LN" or category in {"Mn", "Mc"}:

@@ -47,6 +47,14 @@ def test_continue_passes_on_what_was_asked_for(address):
         assert "crossTree" not in asked.parameters.custom
 
 
+@covers("command.continue", "generate.empty-answer-marked")
+def test_continue_names_an_answer_without_text(address):
+    with open_with(address, Scripted([""])) as loom:
+        work = Workplace(loom)
+        shown = work.ok(f'continue from {work.a.local_id} using agent:"Base"')
+        assert shown.endswith("\n  note: empty: the model returned no text")
+
+
 @covers("command.continue-at-most-ten")
 def test_at_most_ten_and_the_permission_is_asked_for_first(grove):
     work = Workplace(grove)

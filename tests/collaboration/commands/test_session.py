@@ -51,3 +51,25 @@ def test_nothing_is_not_a_command(work):
 def test_a_thought_by_hand_is_kept(work):
     done = work.tree.do("→ think What now? ←")
     assert [result.text for result in done] == ["✓ thought"]
+
+
+def test_a_dot_is_the_cursor_in_every_command_that_names_a_node(work):
+    here, a = work.b.local_id, work.a.local_id
+    work.ok(f"switch to {here}")
+    for line in (
+        "view . full with-annotations",
+        "view branch:. as:prose",
+        "list . continuations",
+        "tree from:.",
+        'annotate . "n"',
+        "bookmark .",
+        "exclude .",
+        "include .",
+        "pin .",
+        "drop pin:.",
+        f"link . to {a}",
+        f"unlink . to {a}",
+    ):
+        assert f"[{here}]" in work.ok(line)
+    work.ok('stash "s" content-of:.')
+    assert f"in reply to [{here}]" in work.ok('respond . "hi" context:.')

@@ -14,7 +14,7 @@ from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import addendum, loom_context
 from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, memory_block
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.cache import ANTHROPIC, cache_controls
+from weft.context.layers.cache import cache_controls
 from weft.context.layers.items import LayerId, active_note, note, with_images
 from weft.context.layers.library import Attached
 from weft.context.layers.render import render_layers
@@ -23,9 +23,12 @@ from weft.context.settings import Changed, LayerSettings, Placement
 from weft.context.system import Standing, SystemParts
 from weft.context.tokens import DEFAULT
 from weft.errors import ContextLimitError, InvalidInputError
+from weft.providers.anthropic import anthropic_profile
 from weft.tree.agent import COLLABORATOR
 from weft.tree.content import Image
 from weft.tree.tree import Mode
+
+CLAUDE = anthropic_profile("claude-sonnet-4-5").cache
 
 LAMP = note("Ideas/Lamp.md", "The lamp is green.")
 SNOW = note("Ideas/Snow.md", "The snow is blue.")
@@ -88,7 +91,7 @@ def test_marks_stand_where_nothing_changes_and_never_at_the_memory_or_the_loom_c
         system=SystemParts(agent="You are Muse. " * 500),
         preferences={"loomLayout": layout},
     )
-    marks = [(mark.message, mark.block) for mark in cache_controls(envelope, ANTHROPIC, end=False).marks]
+    marks = [(mark.message, mark.block) for mark in cache_controls(envelope, CLAUDE, end=False).marks]
     # With headings that tell how long ago it was, the history is never sent again as it was.
     assert marks == (places or [(None, 0), (None, 1), (3, 0)])
     assert bool(envelope.memory_block) is (layout == "spec")

@@ -231,7 +231,7 @@ def test_a_filter_that_changes_messages_in_place_changes_none_of_the_callers():
     registry = Registry({"shout": shout, "hoarse": shout_and_fail})
     found = run_filters(messages, ["hoarse", "shout"], registry=registry, on_error="skip")
     assert messages == before
-    assert [each["content"][0]["text"] for each in found.messages] == ["LOUD", "quiet"]
+    assert [each["content"] for each in found.messages] == [[{**shared, "text": "LOUD"}], [shared]]
     assert found.messages[1] is messages[1]
     (mark,) = found.steps[1].marks
     assert (mark.outcome, mark.position, mark.before is messages[0]) == (Outcome.KEPT, 0, True)

@@ -7,8 +7,8 @@ from tests.context.filters.chats import chats
 from tests.covers import covers
 
 from weft.context.filters import apply_filters, run_filters
-from weft.context.js_compat import json_units
 from weft.context.manifest_entries import Outcome
+from weft.context.recipes.js_compat import json_units
 from weft.errors import InvalidInputError
 
 

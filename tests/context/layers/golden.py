@@ -8,10 +8,11 @@ from pathlib import Path
 from tests.context.layers.talks import Talk
 
 from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.cache import ANTHROPIC, cache_controls, record_payload
+from weft.context.layers.cache import cache_controls, record_payload
 from weft.context.layers.envelope import Envelope
 from weft.context.layers.items import active_note, document, node, note, query, selection, url, with_images
 from weft.context.system import Instruction, Standing, SystemParts
+from weft.providers.anthropic import anthropic_profile
 from weft.tree.content import Image, ToolCall, ToolResult
 
 FOLDER = Path(__file__).parents[2] / "data" / "layers"
@@ -128,7 +129,7 @@ GOLDEN: dict[str, Callable[[], Envelope]] = {
 
 def written(envelope: Envelope) -> dict[str, str]:
     """What is kept of a request: the envelope for programs, the layered view for people."""
-    controls = cache_controls(envelope, replace(ANTHROPIC, minimum=0))
+    controls = cache_controls(envelope, replace(anthropic_profile("claude-sonnet-4-5").cache, minimum=0))
     wire = json.dumps(envelope.to_wire(), ensure_ascii=False, indent=1)
     return {"json": wire + "\n", "txt": record_payload(envelope, controls=controls).text}
 

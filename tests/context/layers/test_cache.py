@@ -8,13 +8,8 @@ from tests.context.layers.talks import Talk
 from tests.covers import covers
 
 from weft.context.layers.cache import (
-    ANTHROPIC,
-    GEMINI,
-    NONE,
-    OPENAI,
     Trigger,
     cache_controls,
-    cache_profile,
     expected_triggers,
     predict,
     record_payload,
@@ -24,8 +19,15 @@ from weft.context.layers.conversation import ConversationTurn
 from weft.context.layers.items import note
 from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import InvalidInputError
+from weft.providers.anthropic import anthropic_profile
+from weft.providers.google import google_profile
+from weft.providers.openai import openai_profile
+from weft.tree.cache_profile import NO_PREFIX_CACHE
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
 
+ANTHROPIC = anthropic_profile("claude-sonnet-4-5").cache
+OPENAI = openai_profile("gpt-4o").cache
+GEMINI = replace(google_profile("gemini-2.5-pro").cache, minimum=1_024)
 LONG = note("long.md", "tune " * 2_000)
 
 
@@ -60,7 +62,7 @@ def test_anthropic_gets_at_most_four_marks_where_enough_stands_before_them():
     large = replace(ANTHROPIC, minimum=4_096)
     assert [(mark.message, mark.block) for mark in cache_controls(envelope, large).marks] == [(1, 0), (2, 0)]
     assert cache_controls(Talk().ask("Short?"), ANTHROPIC).to_wire() == {}
-    with pytest.raises(InvalidInputError, match="caches for no '2h'"):
+    with pytest.raises(InvalidInputError, match="has no cache lifetime '2h'"):
         cache_controls(envelope, ANTHROPIC, lifetime="2h")
 
 
@@ -107,37 +109,21 @@ def test_others_are_told_in_their_own_way_or_not_at_all():
         "ttl": "600s",
     }
     assert cache_controls(Talk().ask("Short?"), GEMINI, explicit=True).to_wire() == {}
-    assert cache_controls(envelope, NONE).to_wire() == {}
-    named = [cache_profile(name) for name in ("anthropic:claude", "openai", "google:gemini", "local:smollm2")]
-    assert named == [ANTHROPIC, OPENAI, GEMINI, NONE]
+    assert cache_controls(envelope, NO_PREFIX_CACHE).to_wire() == {}
     assert cache_controls(envelope, GEMINI, explicit=True, lifetime="1h").cached_content == {
         **(explicit or {}),
         "ttl": "3600s",
     }
 
 
-@covers("cache.anthropic", "cache.gemini")
-@pytest.mark.parametrize(
-    ("model", "minimum"),
-    [
-        ("anthropic:claude-sonnet-4-5-20250929", 1_024),
-        ("anthropic:claude-opus-4-20250514", 1_024),
-        ("anthropic:claude-opus-4-1", 1_024),
-        ("anthropic:claude-sonnet-4-6", 2_048),
-        ("anthropic:claude-3-5-haiku-latest", 2_048),
-        ("anthropic:claude-haiku-4-5", 4_096),
-        ("anthropic:claude-opus-4-6", 4_096),
-        ("google:gemini-2.5-pro", 2_048),
-        ("gemini:gemini-3.1-pro-preview", 4_096),
-        ("openai:gpt-5", 1_024),
-    ],
-)
-def test_models_of_one_provider_want_prefixes_of_different_sizes(model, minimum):
-    profile = cache_profile(model)
-    assert profile.minimum == minimum
+@covers("cache.prediction")
+@pytest.mark.parametrize("minimum", [1_024, 4_096])
+def test_nothing_below_the_minimum_is_cached(minimum):
     talk = Talk(system=SystemParts(agent="x" * 4 * (minimum - 200)))
     envelope = talk.look("One?")
+    profile = replace(OPENAI, minimum=minimum)
     assert predict(envelope.prefix(), [envelope.prefix()], profile).cached == 0
+    assert predict(envelope.prefix(), [envelope.prefix()], replace(profile, minimum=500)).cached > 0
 
 
 @covers("cache.prediction")
@@ -152,7 +138,7 @@ def test_prediction_is_the_longest_beginning_in_common_as_the_provider_counts_it
     assert 0 < found.share < 1
     assert found.total == sum(block.tokens for block in envelope.prefix())
     assert predict(envelope.prefix(), recent, ANTHROPIC).cached == shared
-    assert predict(envelope.prefix(), recent, NONE).cached == 0
+    assert predict(envelope.prefix(), recent, NO_PREFIX_CACHE).cached == 0
     assert predict(envelope.prefix(), [], OPENAI).cached == 0
     grown = talked()
     grown.ask("Two?", note("b.md", "b"))

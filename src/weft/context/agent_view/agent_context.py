@@ -43,7 +43,7 @@ _SAID, _ANSWERED = "said:", "answered:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One turn of a run that is going on: what the model said, and what its commands came to."""
+    """One turn of a run that is going on: the text of the model, and the results of its commands."""
 
     said: str
     """The model's text up to the cut, commands and all."""
@@ -54,7 +54,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoomAware:
-    """What a loom-aware agent is told beside the conversation. Time is an argument."""
+    """What a loom-aware agent sees beside the conversation. Time is an argument."""
 
     permissions: frozenset[Permission]
     place: LoomPlace
@@ -115,7 +115,7 @@ def _as_prose(content: Content) -> Content:
 
 
 def _behind_a_document(request: ContextRequest, loom: LoomAware, tail: str, *, memory: str) -> ContextRequest:
-    """A document has no layers: all that is told of the tree follows it, with what is asked."""
+    """A document has no layers: all about the tree follows it, with the question."""
     prompt = JOINT.join(filter(None, [request.system.agent.strip(), addendum(loom.permissions)]))
     return replace(
         request,
@@ -133,7 +133,7 @@ def _quiet(item: ContextItem) -> ContextItem:
 
 
 def _cost_after(request: ContextRequest, exchanges: Sequence[Exchange]) -> int:
-    """What the turns of a run cost that stand after a document."""
+    """What the turns of a run after a document cost."""
     of_text = request.estimator.of_text
     return sum(of_text(each.said) + of_text(each.results) for each in exchanges)
 

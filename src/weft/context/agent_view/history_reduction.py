@@ -244,16 +244,19 @@ class _Reduction:
         if not states:
             return self._behind(None)
         plan = self._behind(states[0])
-        estimator = self.request.estimator
-        # The nodes' room grows with the limit, whatever the summaries beside them take.
-        share = max(plan.room.free // _OF_WINDOW, plan.room.free - plan.sketch.tail.sums[-1])
-        costs = [each.lines.cost(estimator) for each in states]
+        tail, free = plan.sketch.tail, plan.room.free
+        least, floor_of = tail.sums[-1], plan.sketch.floor_of
+        if floor_of is not None:
+            least = sum(min(live, floor_of(level)) for level, live in enumerate(tail.lives) if live)
+        bare, *costs = map(self.history.row_cost, states)
+        costs = [0, *(cost - bare for cost in costs)]
+        # Set aside whether summaries fill it or not: so the nodes' room only grows with the limit.
+        share = min(max(free // _OF_WINDOW, free - tail.sums[-1]), free - least, costs[-1])
         at = max(index for index, cost in enumerate(costs) if cost <= share)
-        if not at:
-            return plan
         try:
-            return self._planned(states[at], held_back=min(share, costs[-1]) - costs[at])
+            return self._planned(states[at], held_back=share - costs[at]) if share > 0 else plan
         except ContextLimitError:
+            # The sizes of some estimators do not add up.
             return plan
 
     def _behind(self, state: _State | None) -> Plan:
@@ -286,7 +289,8 @@ class _History:
 
     def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
         # Sizes that depend on no limit: the states are the same for all of them.
-        ample = plan_loom(replace(request, budget=NO_LIMIT), loom)
+        grid = window_of_grid(request.budget, request.window)
+        ample = plan_loom(replace(request, budget=NO_LIMIT, window=grid), loom)
         self.request = request
         self.loom = loom
         self.outline = request.outline
@@ -358,9 +362,8 @@ class _History:
         return window_of_grid(self.request.budget, self.request.window) // _OF_WINDOW
 
     def cost(self, state: _State) -> int:
-        """What the row, the nodes in full after it and the notice cost."""
-        estimator, index = self.request.estimator, state.boundary
-        text, notice = self._frame(state)
+        """What the row, the nodes in full after it and the tail block cost."""
+        index = state.boundary
         near = self.rows[index : index + 2]
         # The first node in full follows the row instead of a node.
         row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
@@ -368,9 +371,15 @@ class _History:
         beside = sources_beside(rows, self.request.pending.sources) if self.request.dialogue else {}
         joined = columns_of(rows, self.prices, beside)
         nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
+        return self.row_cost(state) + nodes
+
+    def row_cost(self, state: _State) -> int:
+        """What the row and the tail block cost, as far as the state makes a difference."""
+        estimator = self.request.estimator
+        text, notice = self._frame(state)
         text = text.removesuffix("\n") if self.request.dialogue else text
-        tail = self.tails[index].plus(notice, estimator).cost(estimator)
-        return state.lines.plus(text, estimator).cost(estimator) + nodes + tail
+        tail = self.tails[state.boundary].plus(notice, estimator).cost(estimator)
+        return state.lines.plus(text, estimator).cost(estimator) + tail
 
     def folded(self, state: _State) -> _Folded:
         text, notice = self._frame(state)
@@ -403,7 +412,7 @@ class _History:
         summaries = every - counted
         return (
             f"{head}, {summaries:,} in summary)\n{line}\n",
-            f"{notice} to {summaries:,} summaries and a count",
+            f"{notice} to {_counted(summaries)} and a count",
         )
 
     def _live(self, index: int) -> bool:
@@ -494,6 +503,10 @@ def _without_results(each: Exchange) -> Exchange:
 
 def _quoted(label: str) -> str:
     return f'"{label}"'
+
+
+def _counted(summaries: int) -> str:
+    return f"{summaries:,} {'summary' if summaries == 1 else 'summaries'}"
 
 
 def _nodes(count: int) -> str:

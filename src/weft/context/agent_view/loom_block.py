@@ -156,14 +156,14 @@ class LoomPlace:
     branches: int
     depth: int
     path: Sequence[str]
-    """Local ids from the root to where the agent stands; the last few are enough if `longer`."""
+    """Local ids from the root to the agent's position; the last few are enough if `longer`."""
     longer: bool = False
     """Whether the path begins before its first id here."""
     others: tuple[Presence, ...] = ()
 
 
 def loom_context(place: LoomPlace, permissions: Iterable[Permission]) -> str:
-    """The block that stands once, at the end, just before what is said in this turn."""
+    """The block at the end, just before the current turn; there is one."""
     return "\n".join([*_lines(place, permissions), "==="])
 
 
@@ -175,7 +175,7 @@ def tail_block(
     facts: Iterable[HeadingFacts],
     now: datetime,
 ) -> str:
-    """The tail of the layout that keeps the prefix: what changes every turn stands here and only here."""
+    """The tail of the layout that keeps the prefix: what changes every turn is here and only here."""
     nodes = "".join(map(connections_line, facts))
     lines = [*_lines(place, permissions), f"Now: {moment(now)}"]
     if nodes:
@@ -203,7 +203,7 @@ def _lines(place: LoomPlace, permissions: Iterable[Permission]) -> list[str]:
 
 
 def _position(place: LoomPlace) -> str:
-    """The last nodes of the way, with a star where the agent stands."""
+    """The last nodes of the way, with a star at the agent's position."""
     if not place.path:
         return "*"
     shown = place.path[-_SHOWN:]
@@ -233,7 +233,7 @@ _BAR = "|"
 
 
 def boundary(*, first: bool, model: bool) -> str:
-    """What stands before a node's words: nothing before a person's at the beginning."""
+    """The mark before a node's words: none before a person's at the beginning."""
     if model:
         return f"{BOUNDARY}{MODEL}"
     return "" if first else BOUNDARY

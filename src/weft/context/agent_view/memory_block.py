@@ -10,7 +10,7 @@ from weft.context.agent_view.loom_block import ago, escape_look_alikes
 from weft.context.tokens import DEFAULT, Estimator
 
 RECENT = 12
-"""How many actions are told in full."""
+"""How many actions are listed in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Showing:
     """How much of a memory is shown."""
 
     inline: int = INLINE_TOKENS
-    """The most tokens of a pin that stands in full."""
+    """The most tokens of a pin that is shown in full."""
     excerpt: int = EXCERPT
     """The most characters of one that does not."""
     recent: int = RECENT
@@ -101,7 +101,7 @@ class Showing:
 
 
 def memory_block(memory: MemoryContents, showing: Showing | None = None) -> str:
-    """The block as it stands after the system prompt; empty if there is nothing to keep in mind."""
+    """The block after the system prompt; empty if the memory is."""
     how = showing or Showing()
     sections = list(_sections(memory, how))
     if not sections:
@@ -203,7 +203,7 @@ def recent_actions(actions: Sequence[Action]) -> str:
             targets = ", ".join(action.target for action in members if action.target)
             said.append(f"{verb} {targets}".rstrip())
         else:
-            said += [_told(action) for action in members]
+            said += [_acted(action) for action in members]
     return " · ".join(said)
 
 
@@ -247,7 +247,7 @@ def trace_view(actions: Sequence[Action], now: datetime, *, recent: int = 4 * RE
     for action in actions[cut:]:
         when = f" · {ago(action.at, now)}" if action.at is not None else ""
         mark = f" · ✗ {action.error}" if action.error else ""
-        lines.append(f"  {_told(action, errors=False)}{when}{mark}")
+        lines.append(f"  {_acted(action, errors=False)}{when}{mark}")
     return "\n".join(lines)
 
 
@@ -255,7 +255,7 @@ def _likeness(action: Action) -> tuple[str, bool]:
     return action.verb, not action.detail and not action.error
 
 
-def _told(action: Action, *, errors: bool = True) -> str:
+def _acted(action: Action, *, errors: bool = True) -> str:
     detail = f" ({action.detail})" if action.detail else ""
     code = action.error.partition(":")[0]
     mark = f" (✗ {code})" if code and errors else ""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from weft.context.collapsed_groups import DocumentReader, Documents, GroupReader
 from weft.context.filters.trace import Trace
-from weft.context.js_compat import is_truthy, number_of
+from weft.context.recipes.collapsed_groups import DocumentReader, Documents, GroupReader
+from weft.context.recipes.js_compat import is_truthy, number_of
 from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.plugins import Plugins

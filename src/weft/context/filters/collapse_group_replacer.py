@@ -3,7 +3,9 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.context.collapsed_groups import (
+from weft.context.filters.base import FilterContext, Options, text
+from weft.context.filters.trace import id_of_message
+from weft.context.recipes.collapsed_groups import (
     PLACEHOLDER,
     Documents,
     GroupMembership,
@@ -14,9 +16,7 @@ from weft.context.collapsed_groups import (
     placeholder_text,
     told,
 )
-from weft.context.filters.base import FilterContext, Options, text
-from weft.context.filters.trace import id_of_message
-from weft.context.js_compat import fields_of, parse_json, string_of
+from weft.context.recipes.js_compat import fields_of, parse_json, string_of
 
 
 def collapse_groups(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:

@@ -10,12 +10,12 @@ from weft.context.dialogue import CLOSING, OPENING
 from weft.context.filters.base import FilterContext, Options, estimator, flag
 from weft.context.filters.trace import Trace
 from weft.context.fit import Strategy
-from weft.context.js_compat import fields_of, items_of
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT, Outcome
 from weft.context.masking import MASK_ABOVE
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, calls_of, results_of
 from weft.context.messages import Context, fit_messages
+from weft.context.recipes.js_compat import fields_of, items_of
 from weft.context.rows import ToolTraffic
 from weft.context.tokens import DEFAULT, JOINT
 from weft.context.tool_pairs import PairedPart, in_pairs

@@ -15,7 +15,7 @@ from weft.context.filters.base import (
     unless_false,
     whole,
 )
-from weft.context.js_compat import (
+from weft.context.recipes.js_compat import (
     compact_json,
     fields_of,
     is_truthy,

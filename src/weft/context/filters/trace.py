@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from weft.context.js_compat import compact_json, fields_of, is_truthy, utf16_units
 from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome, Run
+from weft.context.recipes.js_compat import compact_json, fields_of, is_truthy, utf16_units
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 

@@ -1,9 +1,9 @@
 """The provider's cache: what a provider offers, prediction, the recorder, and a monitor of the stable layers."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Protocol
 
 from weft.context.layers.blocks import ItemForm
@@ -11,6 +11,7 @@ from weft.context.layers.envelope import Envelope, Layer, RequestBlock, Segment,
 from weft.context.layers.items import LayerId
 from weft.context.manifest_entries import NO_LIMIT
 from weft.errors import InvalidInputError
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Role
 
@@ -18,63 +19,7 @@ _KEY_LENGTH = 32
 _END = "end"
 
 
-class CacheWay(StrEnum):
-    """How a provider wants to be told."""
-
-    MARKS = "marks"
-    KEY = "key"
-    CONTENT = "content"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheProfile:
-    """A provider's cache, as far as requests depend on it."""
-
-    name: str
-    way: CacheWay
-    minimum: int = 1_024
-    """Tokens below which nothing is cached; some models want more."""
-    grain: int = 1
-    """Cached prefixes are whole multiples of this many tokens."""
-    marks: int = 0
-    look_back: int = 0
-    """How many blocks before a mark an earlier mark is looked for."""
-    lifetimes: tuple[str, ...] = ()
-
-
-ANTHROPIC = CacheProfile(name="anthropic", way=CacheWay.MARKS, marks=4, look_back=20, lifetimes=("5m", "1h"))
-OPENAI = CacheProfile(name="openai", way=CacheWay.KEY, grain=128)
-GEMINI = CacheProfile(name="google", way=CacheWay.CONTENT, lifetimes=("5m", "1h"))
-NONE = CacheProfile(name="none", way=CacheWay.NONE)
-_PROFILES = {"anthropic": ANTHROPIC, "openai": OPENAI, "google": GEMINI, "gemini": GEMINI}
-_BY_WAY: Mapping[str, CacheProfile] = {each.way.value: each for each in (ANTHROPIC, OPENAI, GEMINI)}
-_MINIMA: Mapping[str, Sequence[tuple[re.Pattern[str], int]]] = {
-    "anthropic": (
-        (re.compile(r"(opus|haiku)-(4-[5-9]|[5-9])"), 4_096),
-        (re.compile(r"sonnet-(4-[6-9]|[5-9])|haiku"), 2_048),
-    ),
-    "google": (
-        (re.compile(r"gemini-([3-9]|1\.|2\.0)"), 4_096),
-        (re.compile(r"gemini-2\.5"), 2_048),
-    ),
-}
-"""What a prefix needs for a model to cache it, where that is not the provider's usual. As far as is published."""
 _TTL = {"5m": "300s", "1h": "3600s"}
-
-
-def cache_profile(provider: str, way: str = "") -> CacheProfile:
-    """The profile of a provider by name, or of `provider:model`.
-
-    Of others nothing is known but the way, where somebody says it: they are as the one that
-    has gone it first.
-    """
-    name, _, model = provider.partition(":")
-    found = _PROFILES.get(name.lower()) or _BY_WAY.get(way, NONE)
-    for pattern, minimum in _MINIMA.get(found.name, ()):
-        if pattern.search(model.lower()):
-            return replace(found, minimum=minimum)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,18 +65,18 @@ def cache_controls(
 ) -> CacheControls:
     """What this request tells its provider; nothing where there is nothing to tell.
 
-    `lifetime` is one of the profile's (Anthropic), or Gemini's seconds such as `300s`.
-    `explicit` asks Gemini for a cache of its own for what is stable. `end` says whether the
-    last message will be sent again as it is.
+    `lifetime` is one of the profile's; of a cache that is created also seconds, such as `300s`.
+    `explicit` asks for such a cache, for what is stable. `end` says whether the last message
+    will be sent again as it is.
     """
-    match profile.way:
-        case CacheWay.MARKS:
+    match profile.kind:
+        case CacheKind.MARKS:
             return CacheControls(marks=_marks(envelope, profile, lifetime, end=end))
-        case CacheWay.KEY:
+        case CacheKind.KEY:
             return CacheControls(fields={"prompt_cache_key": key or _key(envelope)})
-        case CacheWay.CONTENT:
+        case CacheKind.CONTENT:
             return CacheControls(cached_content=_content(envelope, profile, lifetime) if explicit else None)
-        case CacheWay.NONE:
+        case CacheKind.PREFIX | CacheKind.NONE:
             return CacheControls()
 
 
@@ -140,7 +85,8 @@ def _marks(
 ) -> tuple[PrefixMark, ...]:
     if lifetime is not None and lifetime not in profile.lifetimes:
         raise InvalidInputError(
-            f"{profile.name} caches for no {lifetime!r}", hint=f"use one of {', '.join(profile.lifetimes)}"
+            f"the provider has no cache lifetime {lifetime!r}",
+            hint=f"use one of {', '.join(profile.lifetimes)}",
         )
     control: JsonObject = {"type": "ephemeral"}
     if lifetime is not None and lifetime != profile.lifetimes[0]:
@@ -230,7 +176,7 @@ def pieces_of(envelope: Envelope, profile: CacheProfile) -> list[RequestBlock]:
     Where marks end what is cached, a block counts whole: a library with one more item is
     another block. Elsewhere it is found again up to its new item.
     """
-    return envelope.blocks() if profile.way is CacheWay.MARKS else envelope.prefix()
+    return envelope.blocks() if profile.kind is CacheKind.MARKS else envelope.prefix()
 
 
 def predict(
@@ -243,12 +189,48 @@ def predict(
     not promised.
     """
     total = sum(block.tokens for block in blocks)
-    if profile.way is CacheWay.NONE:
+    if not profile.predictable:
         return Prediction(cached=0, total=total, blocks=0)
     shared = max((_common(blocks, other) for other in recent), default=0)
     tokens = sum(block.tokens for block in blocks[:shared])
     cached = tokens // profile.grain * profile.grain if tokens >= profile.minimum else 0
     return Prediction(cached=cached, total=total, blocks=shared)
+
+
+_DIGEST = 8
+"""Bytes of a hash: enough to tell the pieces of a conversation apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheForecast:
+    """A request beside the recent ones to its provider, compared when the result is read."""
+
+    envelope: Envelope
+    profile: CacheProfile
+    recent: tuple[bytes, ...] = ()
+    """Their prefixes."""
+
+    @cached_property
+    def pieces(self) -> list[RequestBlock]:
+        return pieces_of(self.envelope, self.profile)
+
+    @cached_property
+    def prefix(self) -> bytes:
+        """What it is made of, piece by piece, as later requests are compared with it."""
+        return b"".join(bytes.fromhex(each.sha256)[:_DIGEST] for each in self.pieces)
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the provider has cached of it."""
+        blocks = [each._replace(sha256=each.sha256[: 2 * _DIGEST]) for each in self.pieces]
+        return predict(blocks, map(_blocks_of, self.recent), self.profile)
+
+
+def _blocks_of(prefix: bytes) -> list[RequestBlock]:
+    return [
+        RequestBlock(None, 0, "", prefix[start : start + _DIGEST].hex(), 0)
+        for start in range(0, len(prefix), _DIGEST)
+    ]
 
 
 def _common(one: Sequence[RequestBlock], other: Sequence[RequestBlock]) -> int:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -138,7 +138,8 @@ class Envelope:
 
     conversation_id: str
     message_id: str
-    layers: tuple[Layer, ...]
+    make_layers: Callable[[], tuple[Layer, ...]] = field(compare=False, repr=False)
+    """Builds the layers once, when they are first read."""
     system_blocks: tuple[str, ...]
     """What the system message is made of: L1, L2, descriptions of tools."""
     memory_block: str
@@ -156,6 +157,10 @@ class Envelope:
     warnings: tuple[str, ...] = ()
     version: int = VERSION
     estimator: Estimator = DEFAULT
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return self.make_layers()
 
     def layer(self, wanted: LayerId | str) -> Layer:
         return next(layer for layer in self.layers if layer.id == LayerId(wanted))

@@ -1,6 +1,7 @@
 """From a plan of layers and the texts that it asked for to the envelope."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from weft.context.checks import recent_over
 from weft.context.layers.blocks import has_nul
@@ -36,13 +37,17 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
     messages = _summarised(rendered.messages, system.summary)
     levels = {level.number: level for level in rendered.levels if level.preface is not None}
     history, rest = _history(layout, messages, _current(plan, layout, levels, contents))
-    spoken = [
-        _message_segment(str(index), each, stable=not request.unsettled)
-        for index, each in enumerate(messages[:history])
-    ]
-    if rest:
-        spoken.append(Segment(str(history), rest, not request.unsettled, {"role": "user", "merged": True}))
-    layers = _layers(plan, layout, levels, spoken, _typed(plan, layout, contents))
+    typed = _typed(plan, layout, contents)
+
+    @cache
+    def layers() -> tuple[Layer, ...]:
+        stable = not request.unsettled
+        spoken = [
+            _message_segment(str(index), each, stable=stable) for index, each in enumerate(messages[:history])
+        ]
+        if rest:
+            spoken.append(Segment(str(history), rest, stable, {"role": "user", "merged": True}))
+        return _layers(plan, layout, levels, spoken, typed)
 
     def facts() -> Facts:
         said: JsonValue = [system.text, system.memory, [message_to_wire(each) for each in messages]]
@@ -53,16 +58,16 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
     envelope = Envelope(
         conversation_id=request.conversation_id,
         message_id=request.message_id,
-        layers=layers,
+        make_layers=layers,
         system_blocks=tuple(filter(None, (system.standing.text, system.library, system.descriptions))),
         memory_block=system.memory,
         messages=messages,
         history=history,
         additional=JOINT.join(text for each in prefaces for text in (each.tools, each.loom) if text),
-        manifest=Manifest(facts, lambda: account_for(plan, rendered, layers)),
+        manifest=Manifest(facts, lambda: account_for(plan, rendered, layers())),
         budget=request.budget,
         truncated=plan.fit.truncated or bool(layout.stripped),
-        shortened=shortened_ids(rendered.levels),
+        shortened=shortened_ids(plan, rendered.levels),
         warnings=tuple(_warnings(plan, layout)),
         estimator=request.estimator,
     )

@@ -156,7 +156,7 @@ class _Loading:
         return Envelope(
             conversation_id=str(record["conversationId"]),
             message_id=str(record["messageId"]),
-            layers=layers,
+            make_layers=lambda: layers,
             system_blocks=(
                 *(layer.text for layer in layers[:2] if layer.text),
                 *(self.text(each) for each in self._list("toolDescriptions")),

@@ -15,7 +15,7 @@ from weft.tree.reference import Vault
 _INSTRUCTION = (
     "These are the notes that may be read; a note's path is its folders and its name with / between:"
 )
-_SEVERAL = "\n(Where an earlier vault has the same path, the vault's name and a colon stand before it.)"
+_SEVERAL = "\n(Where an earlier vault has the same path, the vault's name and a colon precede it.)"
 _NONE = "No folder of notes is mounted: there are no files to list."
 _MOST_LINES = 1_000
 _INDENT = "  "

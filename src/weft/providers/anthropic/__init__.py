@@ -3,14 +3,19 @@
 import re
 
 from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.base import CacheKind, ModelProfile, SystemPlace
+from weft.providers.base import ModelProfile, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
+from weft.tree.cache_profile import CacheKind, CacheProfile
 
 __all__ = ["Anthropic", "anthropic_profile", "make"]
 
 _CLAUDE = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d+)(?:-(\d)(?!\d))?")
+_CACHE_MINIMA = (
+    (re.compile(r"(opus|haiku)-(4-[5-9]|[5-9])"), 4_096),
+    (re.compile(r"sonnet-(4-[6-9]|[5-9])|haiku"), 2_048),
+)
 _CLAUDE_OUTPUT = (((3, 0), 4_096), ((3, 5), 8_192), ((3, 7), 64_000), ((4, 6), 128_000))
 
 
@@ -33,9 +38,16 @@ def anthropic_profile(model: str) -> ModelProfile:
         prefill=version < (4, 6),
         sampling=version < (4, 7),
         temperatures=(0, 1),
-        cache=CacheKind.MARKS,
+        cache=CacheProfile(
+            kind=CacheKind.MARKS, minimum=_cache_minimum(model), marks=4, look_back=20, lifetimes=("5m", "1h")
+        ),
         prices=known.prices if known else None,
     )
+
+
+def _cache_minimum(model: str) -> int:
+    """What a prefix needs to be cached, as far as is published."""
+    return next((tokens for pattern, tokens in _CACHE_MINIMA if pattern.search(model.lower())), 1_024)
 
 
 def _claude_version(model: str) -> tuple[int, int]:

@@ -46,8 +46,8 @@ def without_last_blanks(request: Request) -> tuple[Request, str]:
     The second value is those blanks, which the answer may say again.
     """
     if request.prefill:
-        kept = request.prefill.rstrip()
-        return replace(request, prefill=kept), request.prefill[len(kept) :]
+        trimmed = request.prefill.rstrip()
+        return replace(request, prefill=trimmed), request.prefill[len(trimmed) :]
     last = request.messages[-1] if request.messages else None
     if (
         last is None
@@ -57,9 +57,9 @@ def without_last_blanks(request: Request) -> tuple[Request, str]:
     ):
         return request, ""
     text = last.blocks[-1].text
-    kept = text.rstrip()
-    ended = Message(last.role, (*last.blocks[:-1], Text(kept)))
-    return replace(request, messages=(*request.messages[:-1], ended)), text[len(kept) :]
+    trimmed = text.rstrip()
+    ended = Message(last.role, (*last.blocks[:-1], Text(trimmed)))
+    return replace(request, messages=(*request.messages[:-1], ended)), text[len(trimmed) :]
 
 
 def body_of(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:

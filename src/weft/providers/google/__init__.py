@@ -3,14 +3,19 @@
 import re
 
 from weft.providers.adapter import Adapter, Connection, SdkClient
-from weft.providers.base import CacheKind, ModelProfile, SystemPlace
+from weft.providers.base import ModelProfile, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheKind, CacheProfile
 
 __all__ = ["Google", "google_profile", "make"]
 
 _CONTINUES = re.compile(r"gemini-(1|2)\.|gemma")
+_CACHE_MINIMA = (
+    (re.compile(r"gemini-([3-9]|1\.|2\.0)"), 4_096),
+    (re.compile(r"gemini-2\.5"), 2_048),
+)
 _GEMINI_WINDOW = 1_048_576
 
 
@@ -28,9 +33,15 @@ def google_profile(model: str) -> ModelProfile:
         prefill=bool(_CONTINUES.match(model)),
         choices=8,
         seed=True,
-        cache=CacheKind.NONE if gemma else CacheKind.CONTENT,
+        cache=NO_PREFIX_CACHE if gemma else _cache_of(model),
         prices=known.prices if known else None,
     )
+
+
+def _cache_of(model: str) -> CacheProfile:
+    """The minimum is what a prefix needs to be cached, as far as is published."""
+    minimum = next((tokens for pattern, tokens in _CACHE_MINIMA if pattern.search(model.lower())), 1_024)
+    return CacheProfile(kind=CacheKind.CONTENT, minimum=minimum, lifetimes=("5m", "1h"))
 
 
 class Google(Adapter):

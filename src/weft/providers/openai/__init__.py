@@ -7,12 +7,13 @@ import re
 from dataclasses import replace
 
 from weft.providers.adapter import Adapter, Connection, SdkClient, as_chat
-from weft.providers.base import CacheKind, ModelProfile, Request, SystemPlace
+from weft.providers.base import ModelProfile, Request, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
 from weft.providers.keys import ADDRESSES
 from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
 from weft.providers.openai.responses import response_body
+from weft.tree.cache_profile import CacheKind, CacheProfile
 
 __all__ = ["OpenAI", "make", "openai_interface", "openai_profile"]
 
@@ -20,6 +21,7 @@ _REASONING = re.compile(r"(o\d|gpt-[5-9]|codex|computer-use)")
 _LEGACY = re.compile(r"(davinci|babbage|curie|ada\b|text-|gpt-3\.5-turbo-instruct)")
 _HEARING = re.compile(r"audio")
 _LEGACY_WINDOW = 16_384
+_CACHE = CacheProfile(kind=CacheKind.KEY, grain=128)
 
 
 def openai_interface(model: str) -> OpenAIInterface:
@@ -41,7 +43,7 @@ _PROFILES = {
         choices=128,
         seed=True,
         output_limit=16_384,
-        cache=CacheKind.KEY,
+        cache=_CACHE,
     ),
     OpenAIInterface.RESPONSES: ModelProfile(
         images=True,
@@ -49,7 +51,7 @@ _PROFILES = {
         sampling=False,
         stop=False,
         output_limit=128_000,
-        cache=CacheKind.KEY,
+        cache=_CACHE,
         system=SystemPlace.FIELD,
     ),
     OpenAIInterface.COMPLETIONS: ModelProfile(

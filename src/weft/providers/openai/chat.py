@@ -206,11 +206,11 @@ class ChatReader:
             yield ThinkingDone(Thinking(text="".join(parts)), number)
 
     def _collect(self, number: int, call: "ChoiceDeltaToolCall") -> None:
-        kept = self._calls.setdefault(number, {}).setdefault(call.index or 0, _Call())
-        kept.id = call.id or kept.id
+        collected = self._calls.setdefault(number, {}).setdefault(call.index or 0, _Call())
+        collected.id = call.id or collected.id
         if call.function is not None:
-            kept.name = kept.name or call.function.name or ""
-            kept.arguments.append(call.function.arguments or "")
+            collected.name = collected.name or call.function.name or ""
+            collected.arguments.append(call.function.arguments or "")
 
     def _called(self, number: int) -> Iterator[Event]:
         for index, call in sorted(self._calls.pop(number, {}).items()):

@@ -51,7 +51,7 @@ class FinishRun(Generating):
     run: str
     status: Status = Status.INTERRUPTED
     moves: bool = False
-    """Whether whoever asked goes on to the reply, if it still stands at `cursor`."""
+    """Whether the caller's cursor moves to the reply, if it is still at `cursor`."""
     cursor: str | None = None
 
     def apply(self, scope: Scope) -> Node:
@@ -94,7 +94,7 @@ class FinishRun(Generating):
 
 
 def _response(transaction: Transaction, row: RunRow) -> RawResponse | None:
-    """What the last of its words came with."""
+    """The response that has the last of its words."""
     attempts, responses = schema.attempts, schema.responses
     answered = and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response)
     saved = transaction.execute(
@@ -134,7 +134,7 @@ class BrokenTurn:
             end_run(scope.transaction, tree, self._row.run, scope.now)
 
     def tell(self, executor: Executor) -> None:
-        """Let the agent know; where it said nothing in this turn, whoever closes the run does."""
+        """Let the agent know; where it wrote nothing in this turn, closing the run does."""
         if self.said:
             tell_broken_off(executor, self._row)
 
@@ -157,7 +157,7 @@ def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) ->
 
 
 def close_dead_runs(executor: Executor, actor: Actor) -> int:
-    """End every run that nobody goes on with; its call under way has been closed before. Returns how many."""
+    """End every run that no process continues; its call under way has been closed before. Returns how many."""
     with executor.store.read() as session:
         now = executor.clock()
         dead = [

@@ -19,14 +19,14 @@ _EVERY_SECONDS = 30.0
 
 
 def touch_cursor(transaction: Transaction, tree: int, agent: int, now: int) -> None:
-    """Somebody is there: others see it."""
+    """Renew an agent's presence, which others see."""
     cursors = schema.cursors
     here = cursors.c.tree == tree, cursors.c.agent == agent, cursors.c.updated_at < now
     transaction.execute(update(cursors).where(*here).values(updated_at=now))
 
 
 def show_presence(caller: Caller, tree: str) -> None:
-    """Say that whoever acts is there. Who has never moved in the tree is nowhere yet, and not shown."""
+    """Show the acting agent as present. An agent without a cursor in the tree is not shown."""
     executor, actor = caller.executor, caller.actor
 
     def work(transaction: Transaction) -> None:

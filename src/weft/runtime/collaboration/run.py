@@ -77,12 +77,12 @@ class Collaboration:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more words and no more commands; what was said is kept. Returns at once."""
+        """No more text and no more commands; what there is, is stored. Returns at once."""
         self._stopping = True
         self._break_off()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Until everything is kept that is to be kept."""
+        """Wait until everything is stored."""
         if self._thread.is_alive():
             self._thread.join(timeout)
 
@@ -123,7 +123,7 @@ class Collaboration:
         clock.start()
         try:
             with beating(log.beat, hold=HOLD_SECONDS, on_lost=self._lose):
-                # Whatever goes wrong, what was said is kept before the reader learns of it.
+                # Whatever goes wrong, the text is stored before the reader sees the error.
                 try:
                     return self._go_on(log)
                 except WeftError as error:
@@ -172,7 +172,7 @@ class Collaboration:
             reply, error = self._run_turn(log, session, turn)
             self._tokens += turn.tokens
             if turn.is_whole and error is None:
-                # A thought that cannot be kept is no reason to end.
+                # A thought that cannot be stored does not end the run.
                 with contextlib.suppress(InvalidInputError, ConflictError, NotFoundError):
                     session.think(turn.thoughts)
                 if turn.is_final:
@@ -306,7 +306,7 @@ class Collaboration:
             try:
                 return log.caller.perform(finish), error
             except (ConflictError, NotFoundError) as refused:
-                # The words are kept with their calls.
+                # The text is stored with its calls.
                 error = error or refused
         with contextlib.suppress(NotFoundError):
             # Unless the tree was destroyed meanwhile.

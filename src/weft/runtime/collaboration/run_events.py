@@ -1,4 +1,4 @@
-"""What a collaborator's run tells while it goes on, and what it came to."""
+"""Events of a collaborator's run, and its result."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -59,12 +59,12 @@ class Commanded:
 
     text: str
     think: bool = False
-    """Whether it is a thought: that is kept, and there is no answer."""
+    """Whether it is a thought: it is stored, and has no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A command was run, and this came of it."""
+    """A command was run, with this result."""
 
     result: Result
 

@@ -1,4 +1,4 @@
-"""How far a run has come, written down before it goes on: what somebody else needs to close it.
+"""The progress of a run, written before it goes on: what another process needs to close it.
 
 Bookkeeping, and no operations: the rows are gone when the run has ended.
 """
@@ -170,7 +170,7 @@ class RunLog:
         return head
 
     def beat(self) -> bool:
-        """Say that it goes on; False if somebody took it for dead, or has the place by now."""
+        """Renew the run; False if another process closed it, or another run has its place."""
         return self.caller.store.write(self._beat)
 
     def _beat(self, transaction: Transaction) -> bool:
@@ -200,7 +200,7 @@ class RunLog:
 
 
 def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
-    """An agent stands at one place of a tree, and keeps one memory of it: two runs would be in each other's way."""
+    """An agent has one cursor and one memory in a tree: two runs at once would conflict."""
     runs = schema.runs
     here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
     other = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
@@ -213,7 +213,7 @@ def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
 
 
 def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> bool:
-    """Let go of its row and of its lease; False if somebody else has ended it."""
+    """Delete its row and release its lease; False if another process has ended it."""
     row = run_row(transaction, state.key, run)
     if row is None:
         return False

@@ -56,7 +56,7 @@ def task_for(
     """Check, say what is to be said, and know where the answer goes.
 
     In a dialogue the words become a node, and that is answered. A document is not made longer by
-    what is asked about it: there they are told to the agent alone.
+    what is asked about it: there only the agent sees them.
     """
     if text is not None and not text.strip():
         raise InvalidInputError("say what?", hint="leave the text out to have the last words answered")
@@ -89,7 +89,7 @@ def task_for(
 
 
 def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
-    """The agent that is named, and its key; else the grove's default one, else the one that came last."""
+    """The agent that is named, and its key; else the grove's default one, else the newest."""
     if reference is None:
         return _default(session)
     agent, key = model_agent(session, reference)
@@ -121,11 +121,11 @@ class Unfinished(NamedTuple):
     node: str
     """What it had said; where it was, if that was nothing, or beside a document."""
     text: str
-    """What the agent is told now."""
+    """What the agent is asked now."""
 
 
 def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
-    """The agent's last run in a tree, if it was interrupted: by a crash, by somebody, by a limit."""
+    """The agent's last run in a tree, if it was interrupted: by a crash, a caller or a limit."""
     here = Reader.of(caller).tree(tree).id
     with caller.reading(Permission.LOOM_GENERATE, "generate") as session:
         value, key = collaborator(session, agent)

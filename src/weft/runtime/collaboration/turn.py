@@ -20,7 +20,7 @@ from weft.tree.edge import EdgeType
 from weft.tree.node import Status
 
 _CHARACTERS = 4
-"""Of a token, at the least worth noticing while somebody speaks."""
+"""Of a token, the least that is reported while the model writes."""
 
 
 def joined_prose(before: str, scan: Scan) -> str:
@@ -30,16 +30,16 @@ def joined_prose(before: str, scan: Scan) -> str:
 
 
 def _sayable(text: str, *, within: bool, over: bool) -> tuple[str, str]:
-    """What can be told of a text without the headings in it, and what has to wait.
+    """What of a text can be sent on without the headings in it, and what has to wait.
 
-    `within` is whether the text goes on with a line that was told in part.
+    `within` is whether the text continues a line that was sent in part.
     """
     end = text.find("\n") + 1 or len(text) if within else 0
     last = text.rfind("\n", end) + 1 or end
     waits = "" if over or not may_become_heading(text[last:]) else text[last:]
-    told = text[:end] + strip_headings(text[end : len(text) - len(waits)])
-    said = told.rstrip("\n")
-    return said, told[len(said) :] + waits
+    sendable = text[:end] + strip_headings(text[end : len(text) - len(waits)])
+    trimmed = sendable.rstrip("\n")
+    return trimmed, sendable[len(trimmed) :] + waits
 
 
 class Turn:
@@ -60,13 +60,13 @@ class Turn:
         self.is_final = False
         """Whether the run ends with it."""
         self.is_whole = False
-        """Whether the model came to the end of what it wanted to say."""
+        """Whether the model ended its answer itself."""
         self.is_over = False
         """Whether it said more than it may."""
         self.batch: tuple[ScannedCommand, ...] = ()
         self.thoughts: tuple[ScannedCommand, ...] = ()
         self.truncated: ScannedCommand | None = None
-        """A command that the length limit cut off: nobody knows how it would have gone on."""
+        """A command that the length limit cut off: its end is unknown."""
         self.not_run: tuple[NotRun, ...] = ()
         """What would have been commands, had it not stood where things are quoted or shown."""
         self.said = ""
@@ -134,7 +134,7 @@ class Turn:
         self._has_words = self._prose != self._log.row.said
         self._attempt = progress.call.attempt if self._has_words else self._log.row.attempt
         if not self.is_final or not self._has_words or not said:
-            # Earlier words go with the response that they came with: the run ends apart from this call.
+            # Earlier text is stored with its own response: the run ends apart from this call.
             return []
         status = Status.COMPLETE if self.is_whole else Status.INTERRUPTED
         return [Continuation(0, Text(self._prose), status, self._edge)]

@@ -12,7 +12,6 @@ from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.memory_block import MemoryContents, Showing
 from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
-from weft.context.rows import Candidate
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import RequestReader
 from weft.runtime.contexts.linked_documents import may_cross
@@ -30,6 +29,10 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.snippet import extract
 
 _AT_ONCE = 100
+_SHARE = 4
+"""Summaries take at most one part in so many of a budget."""
+_LINE = 32
+"""Tokens of a summary, as a guess at how many are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +49,24 @@ class InRun:
 def see(
     contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None
 ) -> tuple[Plan, AssembledContext]:
-    """Plan, prune where it is too long, and read what is kept; facts are read of the rows that may be shown."""
-    # Where it is too long it is pruned, which tells more than a strip does.
+    """Plan, reduce the history where it is too long, and render; facts are read of the rows that may be shown."""
+    # A reduced history shows more than a strip does.
     request = replace(_prompted(gathered.request, agent), strip=None)
     reader, tree, now = gathered.reader, gathered.reader.tree.ulid, contexts.clock()
     rows = [*request.outline.head, *request.outline.tail]
-    found = run or _outside(contexts, agent, reader)
-    facts = LoomView(contexts.store, found.actor).facts(tree, [row.id for row in rows])
+    view = run or _outside(contexts, agent, reader)
+    facts = LoomView(contexts.store, view.actor).facts(tree, [row.id for row in rows])
+    summaries = _Summaries(reader, request)
+    request = replace(request, outline=summaries.outline)
     loom = LoomAware(
-        permissions=permissions_of(reader.tree.session, found.actor),
-        place=found.place,
+        permissions=permissions_of(reader.tree.session, view.actor),
+        place=view.place,
         now=from_microseconds(now),
         facts=facts,
-        memory=found.memory,
-        exchanges=found.exchanges,
-        asked=found.asked,
-        summaries=_Summaries(reader, rows),
+        memory=view.memory,
+        exchanges=view.exchanges,
+        asked=view.asked,
+        summaries=summaries,
         showing=Showing(inline=inline_tokens(agent)),
     )
     return replace(gathered, request=request).written(lambda asked: plan_loomaware(asked, loom))
@@ -87,18 +92,31 @@ def _outside(contexts: RequestReader, agent: Agent, reader: PathReader) -> InRun
 
 def _next_run(session: StoreSession, tree: int, agent: int) -> int:
     """The number that the agent's next run in this tree would have."""
-    found = live_memory(session, tree, agent, [MemoryKind.RUN])
-    return 1 + (json.loads(found[-1].body).get("number", 0) if found else 0)
+    runs = live_memory(session, tree, agent, [MemoryKind.RUN])
+    return 1 + (json.loads(runs[-1].body).get("number", 0) if runs else 0)
 
 
 class _Summaries(Mapping[str, str]):
-    """One line for each row, by its id: read when somebody asks, some at once, the newest first."""
+    """One line for each node of a path, by its id, as far back as such lines may fit.
 
-    def __init__(self, reader: PathReader, rows: list[Candidate]) -> None:
+    Read when they are asked for, many at once, the newest first. Nodes without a stored summary have an extract.
+    """
+
+    def __init__(self, reader: PathReader, request: ContextRequest) -> None:
         self._reader = reader
+        self._known: dict[str, str] = {}
+        self.outline = request.outline
+        """The request's, with the further levels that may be shown by such a line."""
+        room = request.budget // _SHARE
+        while self.outline.between is not None and room > 0:
+            count = len(self.outline.tail)
+            self.outline = reader.deepened(self.outline, max(_AT_ONCE, room // _LINE))
+            further = [row.id for row in self.outline.tail[:-count] if row.left_out is None]
+            self._load(further)
+            room -= sum(request.estimator.of_text(self._known[name]) for name in further)
+        rows = [*self.outline.head, *self.outline.tail]
         self._ids = [row.id for row in rows if row.id in reader.seen]
         self._places = {name: index for index, name in enumerate(self._ids)}
-        self._known: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         if name not in self._known:
@@ -120,10 +138,10 @@ class _Summaries(Mapping[str, str]):
         statement = select(texts.c.node, texts.c.summary).where(
             texts.c.tree == tree, session.dialect.among(texts.c.node, keys)
         )
-        kept = {row.node: row.summary for row in session.execute(statement)}
-        without = [row for row in rows.values() if not kept.get(row.key)]
+        stored = {row.node: row.summary for row in session.execute(statement)}
+        without = [row for row in rows.values() if not stored.get(row.key)]
         contents = reader.cache.contents(session, tree, without)
         for name, row in rows.items():
             stand_in = reader.folds.texts.get(name)
-            said = kept.get(row.key) or extract(plain_text(contents[row.key]))
+            said = stored.get(row.key) or extract(plain_text(contents[row.key]))
             self._known[name] = said if stand_in is None else plain_text(stand_in)

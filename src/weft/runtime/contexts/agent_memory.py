@@ -47,7 +47,7 @@ KEPT_ACTIONS = 1_000
 """Older actions are forgotten."""
 _KEPT_RESULTS = 200
 _LONGEST_RESULT = 100_000
-"""Characters; what is longer is not kept for another run."""
+"""Characters; longer results are not stored for another run."""
 _SWEEP = 100
 _SHOWN_ERROR = 500
 _nodes = schema.nodes
@@ -116,18 +116,18 @@ class AgentMemory(Reader):
         with self._tree(tree) as opened:
             place = opened.key, self.actor.agent
             rows = live_memory(opened.session, *place, [MemoryKind.RESULT, MemoryKind.PIN])
-        kept = [body for body in map(_body, rows) if _number(body, "result") == number]
-        if not kept:
+        bodies = [body for body in map(_body, rows) if _number(body, "result") == number]
+        if not bodies:
             return None
-        return PinnedResult(number=number, command=_text(kept[0], "command"), text=_text(kept[0], "text"))
+        return PinnedResult(number=number, command=_text(bodies[0], "command"), text=_text(bodies[0], "text"))
 
     def _pinned_document(self, tree: str, body: Mapping[str, JsonValue], *, crossing: bool) -> PinnedDocument:
         title, section = _text(body, "title"), _text(body, "section") or None
         try:
-            found, linked = LinkedDocuments(self.store, self.actor).document_here(
+            document, linked = LinkedDocuments(self.store, self.actor).document_here(
                 tree, _text(body, "document")
             )
-            text = body_text = found.content
+            text = body_text = document.content
             if section is not None:
                 part = section_of(text, section)
                 text = text[part.start : part.end]
@@ -136,7 +136,9 @@ class AgentMemory(Reader):
             # Deleted, rewritten, or not to be read any more: the pin stays, and says what it was on.
             return PinnedDocument(title=title, section=section)
         shown = text if linked or crossing else ""
-        return PinnedDocument(title=found.title, section=section, words=_count_words(body_text), text=shown)
+        return PinnedDocument(
+            title=document.title, section=section, words=_count_words(body_text), text=shown
+        )
 
 
 class BegunRun(NamedTuple):
@@ -154,20 +156,20 @@ def begin_run(executor: Executor, place: tuple[int, int], run: str) -> BegunRun:
     def work(transaction: Transaction) -> BegunRun:
         tree, agent = place
         transaction.tree_state(tree)
-        found = live_memory(transaction, tree, agent, [MemoryKind.RUN])
+        runs = live_memory(transaction, tree, agent, [MemoryKind.RUN])
         number, now = 1, executor.clock()
-        if not found:
+        if not runs:
             body = dump_json({"number": number})
             seal = partial(_sealed, transaction)
             add_memory(transaction, place, MemoryKind.RUN, body, now=now, label=run, seal=seal)
         else:
-            number, before = _number(_body(found[-1]), "number"), found[-1].label or ""
+            number, before = _number(_body(runs[-1]), "number"), runs[-1].label or ""
             if before != run:
                 number += 1
                 body = dump_json({"number": number})
                 put_run(
                     transaction,
-                    _sealed(transaction, found[-1]._replace(label=run, body=body, created_at=now)),
+                    _sealed(transaction, runs[-1]._replace(label=run, body=body, created_at=now)),
                 )
                 forget_results(transaction, tree, agent, but=before)
         handled = live_memory(transaction, tree, agent, [MemoryKind.PIN, MemoryKind.RESULT])
@@ -177,7 +179,7 @@ def begin_run(executor: Executor, place: tuple[int, int], run: str) -> BegunRun:
 
 
 class CommandResult(NamedTuple):
-    """What a command came to, as it is kept until the next run is over."""
+    """The result of a command, stored until the next run is over."""
 
     run: str
     number: int
@@ -190,7 +192,7 @@ class CommandResult(NamedTuple):
 
 
 def note_actions(
-    executor: Executor, place: tuple[int, int], actions: Sequence[Action], came: CommandResult | None = None
+    executor: Executor, place: tuple[int, int], actions: Sequence[Action], result: CommandResult | None = None
 ) -> None:
     """Add to the trace, and to the results that have a handle.
 
@@ -207,9 +209,11 @@ def note_actions(
             if row.ordinal % _SWEEP == 0:
                 forget_older(transaction, tree, agent, MemoryKind.ACTION, KEPT_ACTIONS)
                 forget_older(transaction, tree, agent, MemoryKind.RESULT, _KEPT_RESULTS)
-        if came is not None and len(came.text) <= _LONGEST_RESULT:
+        if result is not None and len(result.text) <= _LONGEST_RESULT:
             now = executor.clock()
-            add_memory(transaction, place, MemoryKind.RESULT, came.body, now=now, label=came.run, seal=seal)
+            add_memory(
+                transaction, place, MemoryKind.RESULT, result.body, now=now, label=result.run, seal=seal
+            )
 
     with contextlib.suppress(NotFoundError):
         # The tree was destroyed meanwhile: there is nothing to write to.
@@ -224,8 +228,8 @@ def _sealed(transaction: Transaction, row: MemoryRow) -> MemoryRow:
 
 
 def _acted(action: Action) -> dict[str, JsonValue]:
-    told: dict[str, JsonValue] = {"verb": action.verb, "noun": action.noun}
-    told |= {
+    fields: dict[str, JsonValue] = {"verb": action.verb, "noun": action.noun}
+    fields |= {
         name: value
         for name, value in (
             ("target", action.target),
@@ -234,7 +238,7 @@ def _acted(action: Action) -> dict[str, JsonValue]:
         )
         if value
     }
-    return told
+    return fields
 
 
 def action_of(row: MemoryRow) -> Action:
@@ -255,7 +259,7 @@ def _stash(row: MemoryRow) -> StashedText:
 
 
 def _count_words(text: str) -> int:
-    """Marks that stand alone, as of headings and lists, are no words."""
+    """Marks of headings and lists are no words."""
     return sum(any(map(str.isalnum, each)) for each in text.split())
 
 
@@ -264,12 +268,14 @@ def _pinned_texts(opened: Opened, pins: Sequence[Mapping[str, JsonValue]]) -> di
     names = [_text(body, "node") for body in pins if "node" in body]
     if not names:
         return {}
-    found = opened.session.execute(
+    records = opened.session.execute(
         select(_nodes).where(
             _nodes.c.tree == opened.key, _nodes.c.local_id.in_(names), _nodes.c.hidden.is_(None)
         )
     )
-    rows = [row for row in map(NodeRow._make, found) if row.pruned is None and not row.flags & Flag.EXCLUDED]
+    rows = [
+        row for row in map(NodeRow._make, records) if row.pruned is None and not row.flags & Flag.EXCLUDED
+    ]
     contents = contents_of(opened.session, opened.key, rows)
     return {row.local_id: words_of(contents[row.key][0]) for row in rows}
 
@@ -279,19 +285,19 @@ def _of(rows: Sequence[MemoryRow], kind: MemoryKind) -> list[MemoryRow]:
 
 
 def _body(row: MemoryRow) -> Mapping[str, JsonValue]:
-    """What a row holds; of one that came with a file and cannot be read, nothing."""
+    """What a row holds; of an imported one that cannot be read, nothing."""
     try:
-        found = json.loads(row.body)
+        body = json.loads(row.body)
     except ValueError:
         return {}
-    return cast("Mapping[str, JsonValue]", found) if isinstance(found, dict) else {}
+    return cast("Mapping[str, JsonValue]", body) if isinstance(body, dict) else {}
 
 
 def _text(body: Mapping[str, JsonValue], name: str) -> str:
-    found = body.get(name)
-    return found if isinstance(found, str) else ""
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _number(body: Mapping[str, JsonValue], name: str) -> int:
-    found = body.get(name)
-    return found if isinstance(found, int) else 0
+    value = body.get(name)
+    return value if isinstance(value, int) else 0

@@ -8,7 +8,6 @@ from typing import Self
 
 from sqlalchemy import select
 
-from weft.context.layers.cache import CacheWay, cache_profile
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
@@ -63,8 +62,10 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
+        TreeFacts.of(opened)  # With the grove's settings, which name the default agent.
         names = () if named is None else (named,)
-        return answering_agents(opened.session, self.providers or installed_providers(), names)[0]
+        settings = TreeFacts.of(opened).grove
+        return answering_agents(opened.session, self.providers or installed_providers(), names, settings)[0]
 
     def opened(self, tree: str) -> AbstractContextManager[Opened]:
         """A tree, where more than one thing is read of it."""
@@ -95,7 +96,6 @@ class RequestReader(Reader):
             estimator=estimator,
             annotations=self._annotations(opened, options),
             folds=PathFolds.on(opened.session, opened.key, end) if facts.has_folds else PathFolds(),
-            has_notes=facts.has_notes and opened.is_dialogue,
         )
         window = _window_of(agent) if options.window is None else options.window
         if window is not None and window < 1:
@@ -109,7 +109,7 @@ class RequestReader(Reader):
             buffer_system_context=facts.buffer_system_context,
             preferences=preferences,
             estimator=estimator,
-            profile=_profile(options, agent),
+            profile=_profile(options),
             pending=self._pending(opened, reader, cursor, options),
             authors=_names(opened) if preferences.name_authors else {},
         )
@@ -148,8 +148,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
     return replace(
         options,
         window=known.window if window is None and _window_of(answering.agent) is None else window,
-        # Where the provider has no cache, layers ask what is known of the model.
-        prefix_cache=known.prefix_cache or None if options.prefix_cache is None else options.prefix_cache,
+        prefix_cache=known.prefix_cache if options.prefix_cache is None else options.prefix_cache,
         prefill=known.prefill if options.prefill is None else options.prefill,
         completion=known.completion if options.completion is None else options.completion,
     )
@@ -166,14 +165,13 @@ def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> System
     return SystemParts(agent=prompt, tree=facts.system_context, instructions=reader.instructions())
 
 
-def _profile(options: ContextOptions, agent: Agent | None) -> Profile:
-    """What the provider can do; cuts move in steps where it has a cache for prefixes."""
-    cached = options.prefix_cache
-    if cached is None and agent is not None and agent.model_ref:
-        cached = cache_profile(agent.model_ref).way is not CacheWay.NONE
-    # Of a model that is not known, a document is shown as its text alone.
-    completion = options.completion is not False
-    return Profile(prefix_cache=bool(cached), prefill=bool(options.prefill), completion=completion)
+def _profile(options: ContextOptions) -> Profile:
+    """What the provider can do; of a model that is not known, a document is shown as its text alone."""
+    return Profile(
+        prefix_cache=bool(options.prefix_cache),
+        prefill=bool(options.prefill),
+        completion=options.completion is not False,
+    )
 
 
 def _own_layout(agent: Agent | None) -> dict[str, JsonValue]:

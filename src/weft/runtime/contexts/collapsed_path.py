@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from weft.context.collapsed_groups import Documents, GroupScope, Telling, placeholder_text
+from weft.context.recipes.collapsed_groups import Documents, GroupScope, Telling, placeholder_text
 from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.lookup import find_tree

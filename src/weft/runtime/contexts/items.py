@@ -63,6 +63,8 @@ def shown_item(item: Item) -> ContextItem:
 def attached_on_path(opened: Opened, end: NodeRow, annotations: Annotations) -> list[Attached]:
     """Every item on the path to a node, in the order of the path; a text that came often is read once."""
     session, tree = opened.session, opened.key
+    if opened.is_dialogue and end.near_attachments is None:
+        return []
     rows = attaching(session, tree, end.position)
     held = attachments_on(session, tree, [row.key for row in rows if row.flags & Flag.HAS_ATTACHMENTS])
     digests = {bytes(item.sha256) for listed in held.values() for item in listed}

@@ -14,12 +14,13 @@ from weft.context.layers.plan import plan_layers
 from weft.context.layers.stored import load_envelope, named_snapshots
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext, Snapshot
+from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
-from weft.errors import NotFoundError, PermissionDeniedError, StorageError
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import Mounted
+from weft.providers.base import installed_providers
 from weft.runtime.contexts.agent_context import InRun, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
 from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
@@ -43,6 +44,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheProfile
 from weft.tree.content import spoken_text
 from weft.tree.item import Item, check_item
 from weft.tree.json import JsonValue
@@ -50,7 +52,7 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.runtime.operations.envelopes import Kept
+    from weft.runtime.operations.envelopes import EnvelopeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ class Assembler(RequestReader):
         facts = TreeFacts.of(opened)
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
-        mounted = Mounted(load_vaults(opened.session) if sees_grove else [])
+        mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
         stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
-        attached = attached_on_path(opened, reader.end, reader.annotations)
+        has_items = reader.end.near_attachments is not None
+        attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         request = replace(
             request,
@@ -134,14 +137,14 @@ class Contexts(Assembler):
         else:
             plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
         facts = TreeFacts.of(opened)
-        way = "" if answering.profile is None else answering.profile.cache.value
+        cache = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
         context = replace(
-            with_cache(inputs, plan, context, agent, self.clock(), way=way),
+            with_cache(inputs, plan, context, agent, self.clock(), profile=cache),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
             agent=agent,
             as_of=from_microseconds(self.clock()),
-            snapshot=Snapshot(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
+            snapshot=ChainHeads(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
         )
         delivery = model_request(
             context,
@@ -169,17 +172,25 @@ class Layers(Contexts):
         base = Contexts.of(caller)
         return cls(base.store, base.actor, base.cache, base.clock, base.providers, caller=caller)
 
+    def cache_of(self, model: str | None) -> CacheProfile:
+        """The cache of a model; none where the model is not known."""
+        try:
+            provider, name = (self.providers or installed_providers()).model(model or "")
+        except WeftError:
+            return NO_PREFIX_CACHE
+        return provider.profile(name).cache
+
     def envelope(self, tree: str, node: str | None, options: ContextOptions) -> Envelope:
         """The envelope of a request from a node, or from the agent's cursor."""
         return self.at(tree, node, options).laid_out
 
-    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "Kept":
+    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(context, attempt))
 
-    def report(self, kept: "Kept", cached: int) -> None:
+    def report(self, envelope: "EnvelopeKey", cached: int) -> None:
         """What the provider says it had cached of a request; the response of its attempt says so too."""
-        self.caller.perform(ReportCached(kept=kept, cached=cached))
+        self.caller.perform(ReportCached(envelope=envelope, cached=cached))
 
     def sent(self, tree: str, node: str, ordinal: int | None = None) -> Envelope:
         """What was sent from a turn, byte for byte; the last of its requests, if none is named."""
@@ -273,10 +284,10 @@ def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str
     lines: list[str] = []
     through = -1
     for row in rows:
-        if row.key in told:
+        if row.key in told and not row.flags & Flag.EXCLUDED:
             lines.append(f"- [{row.local_id}] {told[row.key]}")
         elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
-            # From here on nobody has told what was said: it stays as it is.
+            # From here on there are no summaries: the nodes stay in full.
             break
         through = row.depth
     return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None

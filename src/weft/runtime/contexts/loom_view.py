@@ -101,7 +101,7 @@ class LoomView(Reader):
     def _others(self, opened: Opened, at: NodeRow, now: int) -> tuple[Presence, ...]:
         """Cursors with a recent heartbeat, by node, with the way from the path to `at`."""
         since = now - round(PRESENT_SECONDS * 1_000_000)
-        found = opened.session.execute(
+        cursors = opened.session.execute(
             select(_cursors.c.agent, _cursors.c.node)
             .where(
                 _cursors.c.tree == opened.key,
@@ -111,9 +111,9 @@ class LoomView(Reader):
             .order_by(_cursors.c.updated_at.desc())
             .limit(_MOST_PRESENT)
         ).all()
-        rows = node_rows(opened.session, opened.key, [row.node for row in found])
+        rows = node_rows(opened.session, opened.key, [row.node for row in cursors])
         present: list[Presence] = []
-        for each in found:
+        for each in cursors:
             row, agent = rows[each.node], agent_row(opened.session, each.agent)
             if row.hidden is None:
                 name = "Human" if agent.name == AgentType.HUMAN else agent.name
@@ -161,14 +161,14 @@ class LoomView(Reader):
             while pending:
                 position, indent = pending.pop()
                 row = shown[position]
-                content, kept = texts[row.key]
+                content, summarised = texts[row.key]
                 words = words_of(content)
-                said = (kept or extract(words)).removeprefix(EXTRACT) if summary else words[:400]
+                said = (summarised or extract(words)).removeprefix(EXTRACT) if summary else words[:400]
                 drawing.append(
                     TreeRow(
                         local_id=row.local_id,
                         depth=indent,
-                        said=said,
+                        text=said,
                         here=position == here,
                         more=left.get(position, 0),
                     )
@@ -228,7 +228,7 @@ class LoomView(Reader):
             if opened.mode is Mode.DIALOGUE:
                 base = base_of(row.local_id)
                 primed = and_(_nodes.c.local_id > base, _nodes.c.local_id < base + chr(ord(PRIME) + 1))
-                found = opened.session.execute(
+                records = opened.session.execute(
                     select(_nodes)
                     .where(
                         _nodes.c.tree == opened.key,
@@ -237,7 +237,7 @@ class LoomView(Reader):
                     )
                     .order_by(_nodes.c.key)
                 )
-                return self._nodes(opened, [NodeRow._make(each) for each in found])
+                return self._nodes(opened, [NodeRow._make(each) for each in records])
         return self.versions(tree, node)
 
     def mode(self, tree: str) -> Mode:
@@ -247,7 +247,7 @@ class LoomView(Reader):
 
 def _named(opened: Opened, ids: Sequence[str]) -> dict[str, NodeRow]:
     """Rows by what they were asked for by; what is not there is left out."""
-    found: dict[str, NodeRow] = {}
+    known: dict[str, NodeRow] = {}
     for name, column in ((True, _nodes.c.ulid), (False, _nodes.c.local_id)):
         wanted = [each for each in ids if is_ulid(each) is name]
         for start in range(0, len(wanted), 500):
@@ -257,8 +257,8 @@ def _named(opened: Opened, ids: Sequence[str]) -> dict[str, NodeRow]:
             )
             for record in opened.session.execute(statement):
                 row = NodeRow._make(record)
-                found[row.ulid if name else row.local_id] = row
-    return {each: found[each] for each in ids if each in found}
+                known[row.ulid if name else row.local_id] = row
+    return {each: known[each] for each in ids if each in known}
 
 
 def _facts(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, HeadingFacts]:
@@ -339,5 +339,7 @@ INLINE = "inlineTokens"
 
 def inline_tokens(agent: Agent) -> int:
     """What the agent says, where that is a number of tokens; else the default."""
-    told = agent.configuration.custom.get(INLINE)
-    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else INLINE_TOKENS
+    set_to = agent.configuration.custom.get(INLINE)
+    return (
+        set_to if isinstance(set_to, int) and not isinstance(set_to, bool) and set_to > 0 else INLINE_TOKENS
+    )

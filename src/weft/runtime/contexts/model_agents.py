@@ -1,7 +1,8 @@
 """The agents that are models: which of them answers, and the provider that it is reached by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlalchemy import select
 
@@ -40,6 +41,15 @@ _EMBEDDED_VALUE = Agent(
     created_at=from_microseconds(0),
 )
 _agents = schema.agents
+_MODELS = (
+    select(_agents)
+    .where(
+        _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
+        _agents.c.archived_at.is_(None),
+        _agents.c.hidden.is_(None),
+    )
+    .order_by(_agents.c.key.desc())
+)
 
 
 def registry_of(executor: Executor) -> ProviderRegistry:
@@ -63,12 +73,16 @@ class AnsweringAgent:
 
 
 def answering_agents(
-    session: Session, registry: ProviderRegistry, named: tuple[str, ...]
+    session: Session,
+    registry: ProviderRegistry,
+    named: tuple[str, ...],
+    settings: Mapping[str, Any] | None = None,
 ) -> list[AnsweringAgent]:
     """The agents named; else the default one of the grove.
 
     The default is the one that was chosen, else the newest model agent that can be asked, else the
     embedded model, which is added as an agent when it is first asked: a new grove answers at once.
+    `settings` are the grove's, where they were read already.
     """
     agents = [model_agent(session, reference) for reference in named]
     keys: set[int] = set()
@@ -80,7 +94,7 @@ def answering_agents(
             )
         keys.add(key)
     if not agents:
-        default = _default(session, registry)
+        default = _default(session, registry, settings)
         if default is None:
             return [_answering(registry, _EMBEDDED_VALUE, None)]
         agents = [default]
@@ -128,28 +142,24 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
 
 def model_agents(session: Session) -> list[tuple[Agent, int]]:
     """All agents that are models and not archived, with their keys; the newest first."""
-    rows = session.execute(
-        select(_agents)
-        .where(
-            _agents.c.type == AGENT_TYPES.index(AgentType.MODEL),
-            _agents.c.archived_at.is_(None),
-            _agents.c.hidden.is_(None),
-        )
-        .order_by(_agents.c.key.desc())
-    )
-    return [(agent_value(AgentRow._make(row)), int(row.key)) for row in rows]
+    rows = map(AgentRow._make, session.rows(_MODELS, {}))
+    return [(agent_value(row), row.key) for row in rows]
 
 
-def chosen_agent(session: Session, agents: list[tuple[Agent, int]]) -> tuple[Agent, int] | None:
+def chosen_agent(
+    session: Session, agents: list[tuple[Agent, int]], settings: Mapping[str, Any] | None = None
+) -> tuple[Agent, int] | None:
     """The one of these that was chosen as the grove's default, if any."""
-    chosen = load_settings(session).get(DEFAULT_AGENT)
+    chosen = (load_settings(session) if settings is None else settings).get(DEFAULT_AGENT)
     return next((each for each in agents if each[0].id == chosen), None)
 
 
-def _default(session: Session, registry: ProviderRegistry) -> tuple[Agent, int] | None:
+def _default(
+    session: Session, registry: ProviderRegistry, settings: Mapping[str, Any] | None = None
+) -> tuple[Agent, int] | None:
     agents = model_agents(session)
     usable = set(registry.names)
-    chosen = chosen_agent(session, agents)
+    chosen = chosen_agent(session, agents, settings)
     return chosen or next((each for each in agents if _is_usable(each[0], usable)), None)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import LARGEST, Options, option, shown
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, LimitExceededError
 from weft.tree.content import check_text
 from weft.tree.item import Item
 from weft.tree.json import JsonObject, JsonValue, camel
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _NODES = "a list of nodes or their ids"
 _STOPS = 100
+MOST_AT_ONCE = 100
+"""Continuations of one call, all agents together."""
+_LATEST = to_microseconds(datetime(9999, 12, 31, tzinfo=UTC))
 _STOP_LIMIT = 1_000
 
 
@@ -148,6 +151,7 @@ class ContextOptions(SamplingOptions):
                     path="stop",
                 )
             check_text(each, what="a stop sequence")
+        check_count(self.n)
         _ = self.moment
 
     @property
@@ -165,7 +169,14 @@ class ContextOptions(SamplingOptions):
                 ) from None
         if given is None:
             return None
-        return to_microseconds(given if given.tzinfo is not None else given.replace(tzinfo=UTC))
+        moment = to_microseconds(given if given.tzinfo is not None else given.replace(tzinfo=UTC))
+        if not 0 <= moment <= _LATEST:
+            raise InvalidInputError(
+                f"as_of must be between 1970 and 9999, got {shown(given.isoformat())}",
+                hint="leave it out for now",
+                path="as_of",
+            )
+        return moment
 
     def further(self) -> JsonObject:
         """The options beside settings, sources and sampling that were given, by their names on the wire."""
@@ -179,6 +190,14 @@ class ContextOptions(SamplingOptions):
     def names_on_wire(cls) -> dict[str, str]:
         """Every option by its name on the wire."""
         return {camel(each.name): each.name for each in fields(cls)}
+
+
+def check_count(count: int) -> None:
+    """Raise if so many continuations are more than one call may ask for."""
+    if count > MOST_AT_ONCE:
+        raise LimitExceededError(
+            f"{count:,} continuations at once; the most is {MOST_AT_ONCE}", hint="ask for fewer, and again"
+        )
 
 
 _FURTHER = (

@@ -1,7 +1,8 @@
 """A path as the context engine plans with it: read from both ends, never further than the budget."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from weft.context.fit import SkippedLevel, SkippedRange, Strategy
@@ -28,6 +29,8 @@ from weft.context.system import Instruction
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import paired_rows, tools_of, with_masks
 from weft.runtime.contexts.collapsed_path import PathFolds
+from weft.runtime.contexts.known_path import KnownPath, Level, path_key
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
@@ -39,6 +42,7 @@ from weft.store.path_queries import (
     notes_on,
     rows_between,
     tail_to,
+    top_to,
     walk_up,
 )
 from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
@@ -57,6 +61,12 @@ _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 _EXCLUDED, _BLANK = int(Flag.EXCLUDED), int(Flag.BLANK)
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
+_TOP = 2
+"""The depth to which a path is read where only its beginning matters."""
+_GROWTH = 256
+"""Levels that a known path is extended by; one that grew by more is read afresh."""
+_SPARE = 256
+"""Rows and texts that a known path may hold beyond twice its levels."""
 _FOR_A_USER = 4_096
 """How many levels further to look for a user's message, after a long run of tools."""
 _MEDIA = frozenset({"image", "audio"})
@@ -76,10 +86,10 @@ class PathReader:
     estimator: Estimator
     annotations: Annotations = False
     folds: PathFolds = field(default_factory=PathFolds)
-    has_notes: bool = True
-    """False where the tree has no annotations."""
     seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
     """What was read, by id: contents are asked for by rows."""
+    path: KnownPath = field(init=False)
+    """What is known of the path: of an earlier context, as far as that still holds."""
 
     @property
     def dialogue(self) -> bool:
@@ -87,6 +97,7 @@ class PathReader:
 
     def outline(self, request: ContextRequest) -> PathOutline:
         """The levels that a request can keep. The request's own outline is empty."""
+        self.path = self._recall()
         room = request.budget - request.system_context().tokens
         strategy = request.preferences.truncation_strategy
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
@@ -96,14 +107,93 @@ class PathReader:
         tail = self._tail(room, request.preferences.minimum_recent_nodes, request.masks)
         start = tail[0].row
         if start.parent is None:
-            return PathOutline(tail=_plain(tail), start=0)
+            self._remember(tail)
+            return PathOutline(tail=_plain(tail), start=0, rendered=self.path.rendered)
         head = self._head(*request.head_reach(), request.masks)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
-            return PathOutline(tail=_plain(levels), start=0)
-        between, below = self._between(last, start)
-        return PathOutline(head=_plain(head, below), tail=_plain(tail), between=between)
+            self._remember(levels)
+            return PathOutline(tail=_plain(levels), start=0, rendered=self.path.rendered)
+        inside = self._inside(last, start)
+        first, final = inside[0], inside[-1]
+        between = SkippedRange(
+            levels=start.depth - last.depth - 1,
+            first=first.local_id,
+            last=final.local_id,
+            start=last.ruler,
+            end=final.ruler,
+            left_out=tuple(self._left_out([last, *inside, start])),
+        )
+        self._remember(tail)
+        return PathOutline(
+            head=_plain(head, first.ulid), tail=_plain(tail), between=between, rendered=self.path.rendered
+        )
+
+    @property
+    def _key(self) -> Hashable:
+        return path_key(self.tree, self.estimator, self.annotations, self.selections)
+
+    def _recall(self) -> KnownPath:
+        """The path to an earlier end, if nothing on it has changed and this end is at or below that one."""
+        facts = TreeFacts.of(self.tree)
+        known = None if self.folds.ranges else self.cache.paths.get(self._key)
+        if isinstance(known, KnownPath) and known.levels and known.holds(self.tree, facts):
+            levels = self._grown(known.levels)
+            if levels is not None:
+                self.seen |= known.seen
+                return replace(known, events=facts.events, head=facts.head, levels=levels)
+        return KnownPath(events=facts.events, head=facts.head, levels=[])
+
+    def _grown(self, levels: list[Level]) -> list[Level] | None:
+        """The levels with those below them, to this end; None where it is not below them."""
+        last, end = levels[-1].row, self.end
+        if end.key == last.key:
+            return levels
+        steps = end.depth - last.depth
+        if not 0 < steps <= _GROWTH:
+            return None
+        is_child = end.parent == last.position and self.dialogue
+        rows = [end] if is_child else walk_up(self.tree.session, self.tree.key, end.position, steps)
+        return [*levels, *self._levels(rows)] if rows[0].parent == last.position else None
+
+    def _remember(self, levels: list[Level]) -> None:
+        """Keep the path for the next context."""
+        if self.folds.ranges:
+            return
+        # Of a document's end it is not known which version the next one will see there.
+        levels = levels if self.dialogue else levels[:-1]
+        seen, rendered = self.seen, self.path.rendered
+        if len(seen) > _SPARE + 2 * len(levels):
+            seen = {ulid: seen[ulid] for level in levels for ulid in _ids_in(level.candidate) if ulid in seen}
+        if len(rendered) > _SPARE + 2 * len(levels):
+            start = levels[0].row.depth
+            rendered = {number: each for number, each in rendered.items() if number >= start}
+        self.path = replace(self.path, levels=levels, seen=dict(seen), rendered=rendered)
+        self.cache.paths.put(self._key, self.path, self.path.size)
+
+    def deepened(self, outline: PathOutline, levels: int) -> PathOutline:
+        """The outline with so many more levels before its tail, as far as there are any that were not read."""
+        between = outline.between
+        if between is None:
+            return outline
+        session, tree = self.tree.session, self.tree.key
+        start = self.seen[outline.tail[0].id]
+        above = self._resolved(
+            walk_up(session, tree, start.parent or start.position, min(levels + 1, between.levels))
+        )
+        if len(above) == between.levels:
+            tail = [*outline.head, *_plain(self._levels(above), start.ulid), *outline.tail]
+            return PathOutline(tail=tail, start=0)
+        last, *above = above
+        between = between._replace(
+            levels=between.levels - len(above),
+            last=last.local_id,
+            end=last.ruler,
+            left_out=tuple(each for each in between.left_out if each.level <= last.depth),
+        )
+        tail = [*_plain(self._levels(above), start.ulid), *outline.tail]
+        return PathOutline(head=outline.head, tail=tail, between=between)
 
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
@@ -163,28 +253,33 @@ class PathReader:
             row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
         )
 
-    def _tail(self, room: int, least: int, masks: MaskRule | None) -> list["_Level"]:
+    def _tail(self, room: int, least: int, masks: MaskRule | None) -> list[Level]:
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
         # One beyond the room, so that it is seen to be full.
         position, floor, most = self.end.position, self.end.ruler - room - 1, room
-        found: list[_Level] = []
+        found: list[Level] = []
         while True:
-            rows = tail_to(
-                self.tree.session,
-                self.tree.key,
-                position,
-                floor=max(-1, floor),
-                least=min(least + 2, _AT_ONCE),
-                limit=_AT_ONCE,
-            )
-            found = self._levels(rows) + found
+            found = self._back(position, max(-1, floor), min(least + 2, _AT_ONCE)) + found
             top = found[0].row
             if top.parent is None or self._reaches(found, room, least, masks):
                 return found
             position, most = top.parent, 2 * max(most, 1)
             floor = top.ruler - most
 
-    def _reaches(self, levels: Sequence["_Level"], room: int, least: int, masks: MaskRule | None) -> bool:
+    def _back(self, position: int, floor: int, least: int) -> list[Level]:
+        """Back from a position until the ruler is at `floor`, `least` levels at least: what is known is not read."""
+        known = self.path.levels if position == self.end.position else []
+        if known and known[-1].row.position == position:
+            start = min(bisect_right(known, floor, key=_ruler_of) - 1, len(known) - least)
+            if start >= 0 or known[0].row.parent is None:
+                return known[max(0, start) :]
+            position, least = known[0].row.parent, least - len(known)
+        else:
+            known = []
+        rows = tail_to(self.tree.session, self.tree.key, position, floor=floor, least=least, limit=_AT_ONCE)
+        return self._levels(rows) + known
+
+    def _reaches(self, levels: Sequence[Level], room: int, least: int, masks: MaskRule | None) -> bool:
         rows = paired_rows(_plain(levels), self.estimator)
         bound = bound_of(rows)
         live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
@@ -205,20 +300,29 @@ class PathReader:
         asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
         return len(levels) > _FOR_A_USER or any(asked)
 
-    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None) -> list["_Level"]:  # noqa: FBT001 - a pair from head_reach
+    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None) -> list[Level]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
+        known = self.path.beginnings.get((reach, on_ruler, masks))
+        if known is not None:
+            return known
         session, tree = self.tree.session, self.tree.key
         # Of what is read the last group is not known whole: a little more, or it would take another query.
         amount = reach if on_ruler else reach + reach // 8
         while True:
-            # Most paths begin with an empty node, and of the last one read the group is not known.
-            rows = head_to(session, tree, self.end.position, amount=min(amount, NO_LIMIT), more=1)
+            if amount:
+                rows = head_to(session, tree, self.end.position, min(amount, NO_LIMIT))
+            else:
+                # Most paths begin with an empty node, and of the last one read the group is not known.
+                rows = top_to(session, tree, self.end.position, min(_TOP, self.end.depth))
             levels = self._levels(rows)
             sent = self._sendable(_plain(levels))
             if masks is not None:
                 sent = with_masks(sent, masks, self.estimator)
             live = sum(map(_least_sent, _live(sent)))
-            if rows[-1].position == self.end.position or (live and (on_ruler or live > reach)):
+            if rows[-1].position == self.end.position:
+                return levels
+            if live and (on_ruler or live > reach):
+                self.path.beginnings[reach, on_ruler, masks] = levels
                 return levels
             amount = max(2 * amount, rows[-1].ruler)
 
@@ -226,31 +330,38 @@ class PathReader:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _between(self, last: NodeRow, start: NodeRow) -> tuple[SkippedRange, str]:
-        """What lies between the head's last node and the tail: a count, two ids, two marks on the ruler.
+    def _inside(self, last: NodeRow, start: NodeRow) -> list[NodeRow]:
+        """Of what lies between the head's last node and the tail's first: both ends, and what is left out.
 
-        With it the id of the first node there.
+        Each of those with its neighbours; the rest is not read.
         """
-        session, tree = self.tree.session, self.tree.key
-        rows = rows_between(session, tree, self.end.position, above=last.depth, last=start)
-        inside = self._resolved([row for row in rows if last.depth < row.depth < start.depth])
-        first, final = inside[0], inside[-1]
-        stretch = SkippedRange(
-            levels=start.depth - last.depth - 1,
-            first=first.local_id,
-            last=final.local_id,
-            start=last.ruler,
-            end=final.ruler,
-            left_out=tuple(self._left_out([last, *inside, start])),
-        )
-        return stretch, first.ulid
+        levels = self.path.levels
+        depth, rows = self.path.between.get(last.position, (-1, []))
+        if levels and levels[0].row.depth <= depth <= start.depth:
+            passed = levels[depth - levels[0].row.depth : start.depth - levels[0].row.depth]
+            rows = [*rows, *(level.row for level in passed)]
+        else:
+            found = rows_between(
+                self.tree.session, self.tree.key, self.end.position, above=last.depth, last=start
+            )
+            rows = self._resolved([row for row in found if last.depth < row.depth < start.depth])
+        near = {
+            at for index, row in enumerate(rows) if self._why(row) for at in (index - 1, index, index + 1)
+        }
+        near |= {0, len(rows) - 1}
+        rows = [row for index, row in enumerate(rows) if index in near]
+        self.path.between[last.position] = (start.depth, rows)
+        return rows
+
+    def _why(self, row: NodeRow) -> Reason | None:
+        """The reason that a node itself gives to leave it out."""
+        blank = row.flags & Flag.BLANK and (self.dialogue or not row.narrow + row.wide)
+        return self._reason(row) or self._of_no_use(row) or (Reason.EMPTY if blank else None)
 
     def _left_out(self, rows: Sequence[NodeRow]) -> Iterator[SkippedLevel]:
         """What is left out for a reason of its own, each with its neighbours on the path: no cut removes it."""
         for before, row, after in zip(rows, rows[1:], rows[2:], strict=False):
-            reason = self._reason(row) or self._of_no_use(row)
-            if reason is None and row.flags & Flag.BLANK and (self.dialogue or not row.narrow + row.wide):
-                reason = Reason.EMPTY
+            reason = self._why(row)
             if reason is not None:
                 yield SkippedLevel(
                     row.depth,
@@ -269,13 +380,17 @@ class PathReader:
         seen = resolve(self.tree.session, self.tree.key, rows, self.selections)
         return [self.end if row.position == self.end.position else row for row in seen]
 
-    def _levels(self, rows: list[NodeRow]) -> list["_Level"]:
+    def _levels(self, rows: list[NodeRow]) -> list[Level]:
         session, tree = self.tree.session, self.tree.key
         seen = self._resolved(rows)
         beside = sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
-        notes = notes_on(session, tree, [row.position for row in seen]) if self.has_notes else {}
+        notes = (
+            notes_on(session, tree, [row.position for row in seen])
+            if self.dialogue and TreeFacts.of(self.tree).has_notes
+            else {}
+        )
         others |= {note.key: note for listed in notes.values() for note in listed}
         if self.dialogue:
             sizes = beside_sizes = self._sizes([*seen, *others.values()])
@@ -283,7 +398,7 @@ class PathReader:
             sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
         self.seen |= {row.ulid: row for row in seen}
         authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
-        levels: list[_Level] = []
+        levels: list[Level] = []
         for row in seen:
             size = sizes[row.key]
             candidate = Candidate(
@@ -311,10 +426,10 @@ class PathReader:
                     answers=size.answers,
                     tools=size.tools,
                 )
-            levels.append(_Level(row, candidate))
+            levels.append(Level(row, candidate))
         return [self._folded(level) for level in levels] if self.folds.ranges else levels
 
-    def _folded(self, level: "_Level") -> "_Level":
+    def _folded(self, level: Level) -> Level:
         """A level of a folded range: one of them speaks for all, the others are left out."""
         fold = self.folds.at(level.row.depth)
         if fold is None:
@@ -332,7 +447,7 @@ class PathReader:
             instead=None if text is None else Instead(fold.name, level.candidate.tokens),
             tools=None,
         )
-        return _Level(level.row, found)
+        return Level(level.row, found)
 
     def _of_no_use(self, row: NodeRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
@@ -404,12 +519,16 @@ class _Size(NamedTuple):
 _WORDS_ALONE = _Size(0)[1:]
 
 
-class _Level(NamedTuple):
-    row: NodeRow
-    candidate: Candidate
+def _ruler_of(level: Level) -> int:
+    return level.row.ruler
 
 
-def _plain(levels: Sequence[_Level], below: str = "") -> list[Candidate]:
+def _ids_in(row: Candidate) -> list[str]:
+    """A level's own id, and those of what is beside it."""
+    return [row.id, *(extra.id for extra in (*row.sources, *row.notes))]
+
+
+def _plain(levels: Sequence[Level], below: str = "") -> list[Candidate]:
     """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
     found = [level.candidate for level in levels]
     for index, row in enumerate(found):

@@ -2,27 +2,22 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlalchemy import select
 
 from weft.context.layers.cache import (
-    CacheProfile,
-    CacheWay,
+    CacheForecast,
     Instability,
-    Prediction,
     Trigger,
     cache_controls,
-    cache_profile,
     expected_triggers,
-    pieces_of,
-    predict,
     watch,
     watch_descriptions,
 )
-from weft.context.layers.envelope import Envelope, Layer, RequestBlock, sha256_of
+from weft.context.layers.envelope import Envelope, Layer, sha256_of
 from weft.context.layers.items import LayerId
 from weft.context.layers.render import context_of, render_layers
 from weft.context.layers.stored import load_layer, store_envelope
@@ -34,6 +29,7 @@ from weft.context.settings import Placement
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import KeepEnvelope
 from weft.runtime.views.reader import Opened
 from weft.store import schema
@@ -44,14 +40,13 @@ from weft.store.request_records import envelope_row, recent_prefixes, record_of,
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
 from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
 from weft.tree.json import JsonObject, JsonValue
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
-_BYTES = 8
-"""Of a hash: enough to tell the pieces of a conversation apart."""
 _RECENT = 32
 _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
@@ -64,29 +59,27 @@ def with_cache(
     agent: Agent,
     now: int,
     *,
-    way: str = "",
+    profile: CacheProfile,
 ) -> AssembledContext:
-    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings.
-
-    `way` is how its provider wants to be told about caching, where the name does not say so.
-    """
+    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings."""
     envelope, opened = context.envelope, inputs.reader.tree
     if envelope is None:
         return context
     provider = agent.model_ref or ""
-    profile = cache_profile(provider, way)
     lifetime = inputs.request.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
     # Where nobody asks for a lifetime, only marks end soon.
-    kept = lifetime or (profile.lifetimes[0] if profile.way is CacheWay.MARKS else "1h")
+    usual = profile.lifetimes[0] if profile.lifetimes else "5m"
+    kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
-    unexplained = watch_turn(inputs, envelope, agent)
+    has_sent = TreeFacts.of(opened).has_envelopes
+    unexplained = watch_turn(inputs, envelope, agent) if has_sent else []
     if unexplained:
         warnings = (*envelope.warnings, *(each.message for each in unexplained))
         envelope = replace(envelope, warnings=warnings)
-    pieces = pieces_of(envelope, profile)
+    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT) if has_sent else []
     return replace(
         context,
         envelope=envelope,
@@ -100,26 +93,10 @@ def with_cache(
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
             end=not plan.request.preface,
         ),
-        prediction=_predicted(opened, pieces, profile, provider, since),
+        forecast=CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent)),
         instabilities=tuple(unexplained),
         turn=tuple(plan.turn),
-        prefix=b"".join(bytes.fromhex(each.sha256)[:_BYTES] for each in pieces),
     )
-
-
-def _predicted(
-    opened: Opened, pieces: Sequence[RequestBlock], profile: CacheProfile, provider: str, since: int
-) -> Prediction:
-    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT)
-    blocks = [each._replace(sha256=each.sha256[: 2 * _BYTES]) for each in pieces]
-    return predict(blocks, map(_blocks_of, recent), profile)
-
-
-def _blocks_of(prefix: bytes) -> list[RequestBlock]:
-    return [
-        RequestBlock(None, 0, "", prefix[start : start + _BYTES].hex(), 0)
-        for start in range(0, len(prefix), _BYTES)
-    ]
 
 
 def record(context: AssembledContext) -> None:
@@ -132,8 +109,8 @@ def record(context: AssembledContext) -> None:
 
 def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
-    envelope, prediction = context.laid_out, context.prediction
-    if context.agent is None or prediction is None:
+    envelope, forecast = context.laid_out, context.forecast
+    if context.agent is None or forecast is None:
         raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
     if envelope.message_id != context.node_id:
         raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
@@ -150,9 +127,9 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
             "instabilities": [each.to_wire() for each in context.instabilities],
         },
         snapshots=stored.snapshots,
-        prefix=context.prefix,
-        total=prediction.total,
-        predicted=prediction.cached,
+        prefix=forecast.prefix,
+        total=forecast.prediction.total,
+        predicted=forecast.prediction.cached,
         attempt=attempt,
     )
 

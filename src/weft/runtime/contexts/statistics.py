@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
 
-from weft.context.layers.cache import OPENAI, CacheProfile, CacheWay, cache_profile, pieces_of, predict
+from weft.context.layers.cache import pieces_of, predict
 from weft.context.layers.envelope import RequestBlock
 from weft.context.layers.items import LayerId
 from weft.context.layers.plan import plan_layers
@@ -21,6 +21,7 @@ from weft.store.request_records import record_of
 from weft.store.rows import ROLES, NodeRow
 from weft.store.tree_queries import node_rows
 from weft.tree.agent import Agent
+from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.node import Role
 from weft.tree.progress import Progress, silent
 from weft.tree.tree import Mode
@@ -34,6 +35,7 @@ _READ, _WRITE = 0.1, 1.25
 _STEP = 0.25
 _BRANCHES = 20
 _UNSTABLE = 20
+_COMMON_CACHE = CacheProfile(kind=CacheKind.KEY, grain=128)
 _TURNS = 30
 """Turns from the end over which other settings are tried."""
 
@@ -150,7 +152,10 @@ def tree_stats(
         end = layers.end_of(opened, node)
         asked = _turns(walk_up(opened.session, opened.key, end.position), turns)
         unstable = _unstable(opened, rows)
-        profile = _profile(model, rows.values())
+        # The cache of the named agent's model, else of the last request's; else a common one.
+        last = next((each.provider for each in reversed(list(rows.values()))), None)
+        profile = layers.cache_of(model or last)
+        profile = profile if profile.predictable else _COMMON_CACHE
         try:
             # As it was attached: what a note says today did not cost anything then.
             trial = _Trial(layers, opened, asked, replace(options, fresh=False), agent, profile)
@@ -267,13 +272,6 @@ def _turns(path: Sequence[NodeRow], most: int) -> list[str]:
         if asked and (after is None or ROLES[after.role] is not Role.USER):
             found.append(row.ulid)
     return found[-most:] if most else []
-
-
-def _profile(model: str | None, sent: Iterable[_Sent]) -> CacheProfile:
-    """The cache of the named agent's model, else of the provider of the last request; else a common one."""
-    provider = model or next((each.provider for each in reversed(list(sent))), "")
-    found = cache_profile(provider)
-    return OPENAI if found.way is CacheWay.NONE else found
 
 
 @dataclass(slots=True)

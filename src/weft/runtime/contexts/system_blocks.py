@@ -14,6 +14,7 @@ from weft.context.tokens import JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError, WeftError
 from weft.knowledge.notes import Mounted
+from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.documents import CreateDocument, WriteInDocument, load_document
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
@@ -55,7 +56,7 @@ def standing_of(
         stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")
         return stood
     memory = _memory(opened.session, actor, settings, stood)
-    project = _project_of(opened)
+    project = _project_of(opened) if TreeFacts.of(opened).has_project else None
     stood.project = None if project is None else project.id
     context = None if project is None else _project_context(opened.session, project, mounted, stood)
     stood.standing = Standing(

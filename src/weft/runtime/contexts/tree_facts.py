@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import bindparam, literal_column, select
 
+from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES
@@ -30,6 +31,10 @@ _FACTS = select(
     select(_envelopes.c.node)
     .where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(True))
     .exists(),
+    select(_envelopes.c.node)
+    .where(_envelopes.c.tree == _trees.c.key, _envelopes.c.legacy.is_(False))
+    .exists(),
+    select(schema.vaults.c.key).where(schema.vaults.c.removed.is_(None)).exists(),
     _trees.c.events,
     _trees.c.head,
     select(schema.grove.c.head).scalar_subquery(),
@@ -49,6 +54,10 @@ class TreeFacts(NamedTuple):
     has_notes: bool
     has_legacy: bool
     """Whether messages were imported as they had been sent."""
+    has_envelopes: bool
+    """Whether requests were kept."""
+    has_vaults: bool
+    """Whether the grove has any."""
     events: int
     head: bytes | None
     """The last event's hash: as long as it is the same, nothing in the tree has changed."""
@@ -61,8 +70,10 @@ class TreeFacts(NamedTuple):
 
     @classmethod
     def _read(cls, opened: Opened) -> "TreeFacts":
-        (row,) = opened.session.rows(_FACTS, {"the_tree": opened.key})
+        session = opened.session
+        (row,) = session.rows(_FACTS, {"the_tree": opened.key})
         grove, tree, system_context, *has, events, head, grove_head, grove_id = row
-        read = [orjson.loads(grove), orjson.loads(tree), system_context, *map(bool, has)]
+        preferences = session.once(load_settings, lambda: orjson.loads(grove))
+        read = [preferences, orjson.loads(tree), system_context, *map(bool, has)]
         read += [events, head, grove_head, grove_id]
         return cls._make(read)

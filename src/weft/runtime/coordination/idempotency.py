@@ -142,8 +142,8 @@ class Idempotency:
         return self.executor.store.write(lambda transaction: hold_claim(transaction, mine, until))
 
     def _settle(self, mine: ClaimRow, state: ClaimState, result: JsonObject | None) -> None:
-        kept = None if result is None else orjson.dumps(result).decode()
-        self.executor.store.write(lambda transaction: settle_claim(transaction, mine, state, kept))
+        stored = None if result is None else orjson.dumps(result).decode()
+        self.executor.store.write(lambda transaction: settle_claim(transaction, mine, state, stored))
 
     def _wait(self, current: ClaimRow, wanted: ClaimRow, work: Callable[[], JsonValue]) -> KeyedResult:
         """Wait for the result of the call that has the claim, or for its error."""

@@ -7,16 +7,14 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import option, shown
-from weft.errors import InvalidInputError, LimitExceededError
-from weft.runtime.contexts.options import ContextOptions, SamplingOptions, ids_of
+from weft.errors import InvalidInputError
+from weft.runtime.contexts.options import ContextOptions, SamplingOptions, check_count, ids_of
 from weft.tree.json import JsonObject
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
     from weft.context.result import AssembledContext
 
-MOST_AT_ONCE = 100
-"""Continuations of one call, all agents together."""
 _LONGEST_WAIT = 3_600
 _MOST = 1_000_000
 _MOST_DOLLARS = 1_000_000_000
@@ -72,11 +70,7 @@ class GenerationOptions(ContextOptions):
             raise InvalidInputError(
                 "an agent is named twice", hint="name each once; n says how often it answers", path="agents"
             )
-        if (count := self.n * max(1, len(names))) > MOST_AT_ONCE:
-            raise LimitExceededError(
-                f"{count:,} continuations at once; the most is {MOST_AT_ONCE}",
-                hint="ask for fewer, and again",
-            )
+        check_count(self.n * max(1, len(names)))
         if self.max_price is not None:
             dollars_from(self.max_price, "max_price")
 

@@ -12,7 +12,7 @@ from weft.context.manifest import RENDERER, Manifest
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
 from weft.providers.adapter import dry_run
-from weft.providers.base import CacheKind, ModelName, ModelProfile, ProviderRegistry, Request
+from weft.providers.base import ModelProfile, ProviderRegistry, Request
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.model_agents import AnsweringAgent, registry_of
 from weft.runtime.contexts.model_request import ModelRequest, neutral_hash, parameters_from_wire
@@ -21,6 +21,7 @@ from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
+from weft.tree.cache_profile import NO_PREFIX_CACHE
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
 from weft.tree.node import Node
@@ -142,15 +143,16 @@ def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Re
         instructions=tuple(asked["instructions"]),
         **{names[name]: value for name, value in asked.get("options", {}).items()},
     )
+    provider, model = registry_of(caller.executor).model(asked["model"])
     profile = ModelProfile(
-        cache=CacheKind.PREFIX if asked["prefixCache"] else CacheKind.NONE,
+        cache=provider.profile(model).cache if asked["prefixCache"] else NO_PREFIX_CACHE,
         prefill=asked["prefill"],
         completion=asked.get("completion", True),
     )
     answering = AnsweringAgent(
         agent=replace(Reader.of(caller).agent(asked["agent"]), permissions=frozenset()),
         key=None,
-        model=ModelName.parse(asked["model"]).model,
+        model=model,
         profile=profile,
     )
     with Contexts.of(caller).pinned() as contexts, contexts.opened(sent.node.tree_id) as opened:

@@ -14,7 +14,7 @@ from weft.store import schema
 from weft.store.path_queries import ancestor_at_depth
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
-from weft.tree.content import can_be_kept, check_text, plain_text
+from weft.tree.content import check_text, is_storable, plain_text
 from weft.tree.json import JsonObject
 from weft.tree.node import counted
 from weft.tree.reference import CollapsedRange
@@ -91,7 +91,7 @@ class Collapse(Editing, verb="collapse"):
 
 def _group(scope: Scope, tree: TreeState, name: str) -> Any:
     statement = select(_groups).where(_groups.c.tree == tree.key, _groups.c.name == name)
-    known = scope.transaction.execute(statement).one_or_none() if can_be_kept(name) else None
+    known = scope.transaction.execute(statement).one_or_none() if is_storable(name) else None
     if known is None:
         raise NotFoundError(f"no folded range {name!r}")
     return known

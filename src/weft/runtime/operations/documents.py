@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sqlalchemy import delete, func, literal, select, update
+from sqlalchemy import and_, delete, func, literal, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
@@ -70,6 +70,15 @@ def load_documents(session: Session, *, archived: bool, contents: bool = True) -
         statement = statement.with_only_columns(*columns, literal("").label("content"))
     ordered = statement.order_by(_documents.c.title, _documents.c.key)
     return [value_of(Document, row) for row in session.execute(ordered)]
+
+
+def load_sizes(session: Session) -> dict[str, int]:
+    """How many characters each document has, by id: counted by the database."""
+    current = _revisions.c.revision == _documents.c.revision
+    statement = select(_documents.c.ulid, func.length(_revisions.c.content).label("characters")).join(
+        _revisions, and_(_revisions.c.document == _documents.c.key, current)
+    )
+    return {row.ulid: row.characters for row in session.execute(statement)}
 
 
 def load_revisions(session: Session, reference: str) -> list[Revision]:

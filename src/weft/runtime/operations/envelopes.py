@@ -24,7 +24,7 @@ _envelopes = schema.envelopes
 _MOST = 2**31 - 1
 
 
-class Kept(NamedTuple):
+class EnvelopeKey(NamedTuple):
     """Which envelope of which turn."""
 
     tree_id: str
@@ -48,7 +48,7 @@ class KeepEnvelope(Editing, verb="envelope", permission=Permission.LOOM_GENERATE
     attempt: str | None = None
     """The id of the call, where it is known already."""
 
-    def apply(self, scope: Scope) -> Kept:
+    def apply(self, scope: Scope) -> EnvelopeKey:
         tree = scope.open_tree(self.tree)
         row = scope.node(tree, self.node)
         agent = find_agent(scope.transaction, self.agent)
@@ -70,7 +70,7 @@ class KeepEnvelope(Editing, verb="envelope", permission=Permission.LOOM_GENERATE
         )
 
 
-def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> Kept:
+def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> EnvelopeKey:
     """Keep what was sent for a message that was saved elsewhere, without an envelope."""
     check_text(text, what="processedText")
     digest = sha256_of(text)
@@ -82,29 +82,29 @@ def add_legacy_text(scope: Scope, tree: TreeState, row: NodeRow, text: str) -> K
 class ReportCached(Editing, verb="envelope", permission=Permission.LOOM_GENERATE):
     """How many tokens of a request the provider says it had cached."""
 
-    kept: Kept
+    envelope: EnvelopeKey
     cached: int
 
     def apply(self, scope: Scope) -> None:
         if not 0 <= self.cached <= _MOST:
             raise InvalidInputError(f"{self.cached} tokens cannot have been cached")
-        tree = scope.open_tree(self.kept.tree_id)
-        row = scope.node(tree, self.kept.node_id)
+        tree = scope.open_tree(self.envelope.tree_id)
+        row = scope.node(tree, self.envelope.node_id)
         here = (
             (_envelopes.c.tree == tree.key)
             & (_envelopes.c.node == row.key)
-            & (_envelopes.c.ordinal == self.kept.ordinal)
+            & (_envelopes.c.ordinal == self.envelope.ordinal)
         )
         stored = scope.transaction.execute(select(_envelopes).where(here)).mappings().one_or_none()
         if stored is None:
-            raise NotFoundError(f"[{row.local_id}] has no envelope {self.kept.ordinal}")
+            raise NotFoundError(f"[{row.local_id}] has no envelope {self.envelope.ordinal}")
         if stored["cached"] == self.cached:
             return
         scope.transaction.execute(update(_envelopes).where(here).values(cached=self.cached))
         _record(scope, tree, row, {**stored, "cached": self.cached})
 
 
-def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **given: Any) -> Kept:
+def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **given: Any) -> EnvelopeKey:
     digest, packed = packed_record(record)
     values: dict[str, Any] = {
         "tree": tree.key,
@@ -124,7 +124,7 @@ def _add(scope: Scope, tree: TreeState, row: NodeRow, record: JsonObject, **give
     }
     scope.transaction.add(_envelopes, values)
     _record(scope, tree, row, values)
-    return Kept(tree.ulid, row.ulid, values["ordinal"])
+    return EnvelopeKey(tree.ulid, row.ulid, values["ordinal"])
 
 
 def _record(scope: Scope, tree: TreeState, row: NodeRow, values: Mapping[Any, Any]) -> None:

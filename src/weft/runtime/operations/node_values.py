@@ -2,14 +2,13 @@
 
 import gzip
 import json
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import and_, select
 
 from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.sized_cache import SizedCache
 from weft.store import schema
 from weft.store.rows import (
     AGENT_TYPES,
@@ -253,49 +252,31 @@ def agent_value(row: AgentRow) -> Agent:
 
 _ROOM = 32_000_000
 """Characters, roughly."""
+_PATHS_ROOM = 64_000_000
 _OVERHEAD = 200
 
 
 class ContentCache:
-    """The contents read last, up to a fixed amount of memory. Safe to share between threads."""
+    """The contents read last, and the paths to the last places, up to a fixed amount of memory."""
 
     def __init__(self, room: int = _ROOM) -> None:
-        self._room = room
-        self._used = 0
-        self._kept: OrderedDict[tuple[int, int], tuple[Content, int]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._contents: SizedCache[tuple[int, int], Content] = SizedCache(room)
+        self.paths: SizedCache[Hashable, object] = SizedCache(_PATHS_ROOM)
+        """What contexts know of paths: see `weft.runtime.contexts.known_path`."""
 
     def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
         """Contents by key: one query for those that are not at hand, none if all are."""
         wanted = {row.key: row for row in rows}
-        contents: dict[int, Content] = {}
-        with self._lock:
-            for key in wanted:
-                held = self._kept.get((tree, key))
-                if held is not None:
-                    self._kept.move_to_end((tree, key))
-                    contents[key] = held[0]
+        held = self._contents.get_all((tree, key) for key in wanted)
+        contents = {key: content for (_, key), content in held.items()}
         missing = [row for key, row in wanted.items() if key not in contents]
         for key, (content, _) in contents_of(session, tree, missing).items():
             contents[key] = content
             row = wanted[key]
-            self._keep((tree, key), content, row.narrow + row.wide + _OVERHEAD)
+            self._contents.put((tree, key), content, row.narrow + row.wide + _OVERHEAD)
         return contents
-
-    def _keep(self, place: tuple[int, int], content: Content, size: int) -> None:
-        if size > self._room // 4:
-            return
-        with self._lock:
-            if place in self._kept:
-                return
-            self._kept[place] = content, size
-            self._used += size
-            while self._used > self._room:
-                _, (_, gone) = self._kept.popitem(last=False)
-                self._used -= gone
 
     def clear(self) -> None:
         """Forget everything: of what was destroyed nothing stays in memory."""
-        with self._lock:
-            self._kept.clear()
-            self._used = 0
+        self._contents.clear()
+        self.paths.clear()

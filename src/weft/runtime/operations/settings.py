@@ -27,7 +27,10 @@ from weft.tree.json import JsonValue, camel, snake
 
 def load_settings(session: Session) -> dict[str, Any]:
     """The grove's preferences, with those that Weft itself stores there."""
-    return orjson.loads(session.execute(select(schema.grove.c.preferences)).scalar_one())
+    return session.once(load_settings, lambda: orjson.loads(session.rows(_PREFERENCES, {})[0][0]))
+
+
+_PREFERENCES = select(schema.grove.c.preferences)
 
 
 class Prefer(Editing, verb="set preferences", access=MemberRole.OWNER):

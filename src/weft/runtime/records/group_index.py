@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from weft.context.collapsed_groups import Documents, GroupParts, GroupScope
-from weft.context.group_index import (
+from weft.context.recipes.collapsed_groups import Documents, GroupParts, GroupScope
+from weft.context.recipes.group_index import (
     IndexPlan,
     IndexRequest,
     StateRequest,
@@ -30,7 +30,7 @@ from weft.store.records import (
 )
 from weft.store.session import Session
 from weft.store.transaction import Transaction
-from weft.tree.content import can_be_kept
+from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.record import KEY_LIMIT, RecordPlace, dump_document, key_bytes
 
@@ -151,7 +151,7 @@ def _write(transaction: Transaction, scope: GroupScope, batch: Sequence[Upsert])
         number = PARTS.index(shelf)
         names = [upsert.key for upsert in batch if upsert.shelf is shelf]
         for name in names:
-            if not can_be_kept(name) or key_bytes(user, session, name) > KEY_LIMIT:
+            if not is_storable(name) or key_bytes(user, session, name) > KEY_LIMIT:
                 raise InvalidInputError(
                     f"{name[:40]!r} cannot be the id of a message, or a group's name", path="groups"
                 )

@@ -7,12 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import refuse_unknown
-from weft.context.collapsed_groups import GroupReader
 from weft.context.filters.base import Registry
 from weft.context.manifest import Manifest
-from weft.context.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
-from weft.context.recipe_run import Followed, follow_recipe
-from weft.context.record_streams import Record, RecordScope, RecordSpan, StreamRecords, TreePath, slice_of
+from weft.context.recipes.collapsed_groups import GroupReader
+from weft.context.recipes.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
+from weft.context.recipes.recipe_run import Followed, follow_recipe
+from weft.context.recipes.record_streams import (
+    Record,
+    RecordScope,
+    RecordSpan,
+    StreamRecords,
+    TreePath,
+    slice_of,
+)
 from weft.context.result import plain_envelope, plain_messages_of, plain_request
 from weft.context.rows import reason_to_leave_out
 from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
@@ -59,20 +66,20 @@ def _assemble(mode: Mode) -> Assembler:
         for name in _OF_LAYERS:
             if getattr(options, name) is not None:
                 raise InvalidInputError(f"kala.{name} is an option of layers", path=f"kala.{name}")
-        found = Contexts.of(caller).at(path.tree_id, path.node_id, options)
-        _require_mode(found, mode)
-        return list(plain_request(found)), found.manifest
+        context = Contexts.of(caller).at(path.tree_id, path.node_id, options)
+        _require_mode(context, mode)
+        return list(plain_request(context)), context.manifest
 
     return assembled
 
 
 def _in_layers(caller: Caller, path: TreePath, options: ContextOptions) -> tuple[list[JsonObject], Manifest]:
-    found = Contexts.of(caller).at(path.tree_id, path.node_id, options).laid_out
-    return list(plain_envelope(found)), found.manifest
+    envelope = Contexts.of(caller).at(path.tree_id, path.node_id, options).laid_out
+    return list(plain_envelope(envelope)), envelope.manifest
 
 
-def _require_mode(found: "AssembledContext", mode: Mode) -> None:
-    is_buffer = found.document is not None
+def _require_mode(context: "AssembledContext", mode: Mode) -> None:
+    is_buffer = context.document is not None
     if is_buffer != (mode is Mode.BUFFER):
         own = Mode.BUFFER if is_buffer else Mode.DIALOGUE
         raise InvalidInputError(f"the tree is in {own} mode", hint=f"use the recipe {own}", path="presetId")
@@ -118,15 +125,15 @@ class StoredRecords:
 
     def _read(self, scope: RecordScope, place: RecordPlace, window: Window | None) -> Iterator[Record]:
         place = nearest_place(self.session, replace(place, user=scope.user_id, project=scope.project_id))
-        found = read_window(self.session, place, window, self.room[0] + 1)
-        self._take(len(found), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
-        return (Record(id=name, document=json.loads(document)) for name, document in found)
+        rows = read_window(self.session, place, window, self.room[0] + 1)
+        self._take(len(rows), f"{place.stream!r}: a recipe reads at most {_MOST:,} records")
+        return (Record(id=name, document=json.loads(document)) for name, document in rows)
 
-    def _take(self, count: int, told: str) -> None:
+    def _take(self, count: int, message: str) -> None:
         self.room[0] -= count
         if self.room[0] < 0:
             hint = "choose a shorter window; of a path, the stream dialogue reads only what fits"
-            raise LimitExceededError(told, hint=hint)
+            raise LimitExceededError(message, hint=hint)
 
     def _messages(self, path: TreePath) -> Iterator[Record]:
         nodes = Reader.of(self.caller).path(path.tree_id, path.node_id, tail=self.room[0] + 1)
@@ -188,10 +195,10 @@ class Recipes:
         return sorted(PRESETS)
 
     def preset(self, name: str) -> Model:
-        found = PRESETS.get(name)
-        if found is None:
+        model = PRESETS.get(name)
+        if model is None:
             raise NotFoundError(f"no recipe {name!r}", hint=f"recipes are {', '.join(self.names)}")
-        return found
+        return model
 
     def run(
         self,
@@ -204,7 +211,7 @@ class Recipes:
     ) -> Followed:
         """The messages that a recipe makes for a user, with the account of how they came to be these.
 
-        Whose records they are, and of which project, may stand in the recipe: `userId`, `projectId`.
+        The recipe may name the user and the project: `userId`, `projectId`.
         """
         read = recipe if isinstance(recipe, Recipe) else decode_recipe(recipe)
         scope = RecordScope(
@@ -225,10 +232,10 @@ class Recipes:
             # A path is read in the same snapshot: a second connection could wait for the first for ever.
             executor = replace(self.caller.executor, store=Snapshot(self.caller.store, reading))
             records = StoredRecords(reading, replace(self.caller, executor=executor))
-            found = follow_recipe(
+            followed = follow_recipe(
                 read, records, scope=scope, session_id=session, groups=groups, registry=registry
             )
-            return found.without_doc_ids() if hides else found
+            return followed.without_doc_ids() if hides else followed
 
     def at(
         self, node: Identified, recipe: JsonValue = None, *, user: str | None = None, **options: JsonValue

@@ -31,6 +31,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import counted
+from weft.tree.progress import Progress, silent
 from weft.tree.record import DELETE_LIMIT, RecordDraft, RecordPlace, RecordValue, check_draft, dump_document
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def require_records(session: "Session", actor: Actor) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What outside programs keep in this grove, as one agent may see and change it."""
+    """The records of other programs, as one agent may see and change them."""
 
     executor: Executor
     actor: Actor
@@ -90,18 +91,20 @@ class Records:
         return self.append_all([draft])[0]
 
     def append_all(self, drafts: Sequence[RecordDraft]) -> list[RecordValue]:
-        """Keep many, all or none; at most 1,000 at a time."""
+        """Append many, all or none; at most 1,000 at a time."""
         if not drafts:
             return []
         return self.executor.perform(self.actor, AppendRecords(drafts=drafts))
 
-    def append_in_parts(self, drafts: Sequence[RecordDraft]) -> list[RecordValue]:
-        """Keep any number, a thousand in each transaction."""
-        return [
-            value
-            for start in range(0, len(drafts), APPEND_LIMIT)
-            for value in self.append_all(drafts[start : start + APPEND_LIMIT])
-        ]
+    def append_in_parts(
+        self, drafts: Sequence[RecordDraft], *, progress: Progress = silent
+    ) -> list[RecordValue]:
+        """Append any number, a thousand in each transaction."""
+        values: list[RecordValue] = []
+        for start in range(0, len(drafts), APPEND_LIMIT):
+            values += self.append_all(drafts[start : start + APPEND_LIMIT])
+            progress(len(values), len(drafts))
+        return values
 
     @takes_options(RecordListOptions)
     def list(self, options: RecordListOptions) -> list[RecordValue]:
@@ -126,7 +129,7 @@ class Records:
         topic: str | None = None,
         everybody: bool = False,
     ) -> "list[RecordStream]":
-        """The streams of a user, or of nobody; with `everybody`, all there are."""
+        """The streams of a user, or those without user; with `everybody`, all."""
         place = {} if everybody else {"user": user or ""}
         place |= {name: value for name, value in (("session", session), ("topic", topic)) if value}
         with self.executor.store.read() as reading:
@@ -223,7 +226,7 @@ def _row(scope: Scope, draft: RecordDraft, own: str, path: str) -> dict[str, Any
 
 def _is_same(there: Any, row: Mapping[str, Any], draft: RecordDraft) -> bool:
     if draft.create_time is None:
-        # It has the time of its first coming; what matters is what it says.
+        # The time is that of its first append; the rest must be equal.
         before, after = record_value(there).document, draft.document
         return {**before, "create_time": None} == {**after, "create_time": None}
     return there.document == row["document"]

@@ -205,8 +205,8 @@ def _document_rows(session: Session, keys: Sequence[int]) -> dict[int, Any]:
     statement = select(
         _documents.c.key, _documents.c.ulid, _revisions.c.title, _revisions.c.content, _revisions.c.author
     ).join(_revisions, present)
-    found = session.execute(statement.where(session.dialect.among(_documents.c.key, keys)))
-    return {row.key: row for row in found}
+    rows = session.execute(statement.where(session.dialect.among(_documents.c.key, keys)))
+    return {row.key: row for row in rows}
 
 
 def _hits_of(session: Session, query: Query, rows: Sequence[_HitRow]) -> list[Hit]:
@@ -238,9 +238,9 @@ class _Page(NamedTuple):
         nodes: dict[tuple[int, int], NodeRow] = {}
         texts: dict[tuple[int, int], str] = {}
         for tree, keys in by_kind.get(NODE, {}).items():
-            found = node_rows(session, tree, keys)
-            nodes.update({(tree, key): row for key, row in found.items()})
-            words = _node_texts(session, tree, list(found.values()))
+            rows = node_rows(session, tree, keys)
+            nodes.update({(tree, key): row for key, row in rows.items()})
+            words = _node_texts(session, tree, list(rows.values()))
             texts.update({(tree, key): text for key, text in words.items()})
         for place in addresses:
             if KINDS[place.kind] is TargetKind.NODE and (place.tree, place.key) not in nodes:

@@ -1,10 +1,12 @@
 """Targets of an import: a dry run, which checks only, and the grove."""
 
+import orjson
 from sqlalchemy import Table, and_, delete, func, or_, select, update
 
 from weft.errors import ConflictError, InvalidInputError
 from weft.provenance.fingerprints import (
     DOCUMENT,
+    INSTALLATION,
     PROJECT,
     Fingerprint,
     RevisedKind,
@@ -92,6 +94,8 @@ class GroveTarget:
         """Projects of this grove that replace the file's, by key: the ids of both."""
         self._existing_records = 0
         self._queued = 0
+        self._installation: dict[str, str | None] = {}
+        """Fingerprints of users, tokens, roles and vaults in an adopted chain: their rows are not in the file."""
         self._moved: dict[int, int] = {}
         """Trees that belong to another project than their chain says: the project's key, by the tree's."""
 
@@ -213,9 +217,14 @@ class GroveTarget:
                 self.finish()
 
     def finish(self) -> None:
-        """Record the fingerprints noted since the last event."""
+        """Record the fingerprints noted since the last event, and what an adopted grove left behind."""
         if self._fingerprints:
             self._record({}, {})
+        left = [Fingerprint(name, None) for name, digest in self._installation.items() if digest is not None]
+        if left:
+            self._scope.open_grove()
+            self._scope.add_fingerprint(*left)
+            self._scope.record(None, "import", {}, {})
 
     def end_tree(self, tree: int, root_ulid: str, moved: dict[int, int]) -> None:
         transaction, nodes, trees = self._transaction, schema.nodes, schema.trees
@@ -251,6 +260,10 @@ class GroveTarget:
 
     def add_event(self, row: Row) -> None:
         """Numbered at import: for subscribers it happens now."""
+        if row["tree"] == GROVE:
+            facts = orjson.loads(row["payload"]).get("facts", {})
+            own = {name: digest for name, digest in facts.items() if name.partition(":")[0] in INSTALLATION}
+            self._installation.update(own)
         if self._transaction.dialect.counts_events:
             row = {**row, "number": self._transaction.next_event_number(), "transaction": 0}
         self.add(schema.events, row)

@@ -36,7 +36,7 @@ def tree_page(reading: Reader, *, after: str | None = None, limit: int) -> list[
         allowed = trees_allowed(session, reading.actor)
         statement = _page(table, table.c.description, after, limit)
         if allowed is not None:
-            statement = statement.where(table.c.key.in_(allowed))
+            statement = statement.where(session.dialect.among(table.c.key, sorted(allowed)))
         return _listing_rows(session.execute(statement).all())
 
 

@@ -14,7 +14,7 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import CrossTreeError, InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.runtime.events.log import Event, event_from_row, grove_id
-from weft.runtime.operations.documents import load_document, load_documents, load_revisions
+from weft.runtime.operations.documents import load_document, load_documents, load_revisions, load_sizes
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import (
     TREE_ROWS,
@@ -517,6 +517,11 @@ class Reader:
         """All documents, by title; without `contents`, their texts are not read and are empty."""
         with self._grove(Permission.DOC_READ) as session:
             return load_documents(session, archived=archived, contents=contents)
+
+    def document_sizes(self) -> dict[str, int]:
+        """Characters of every document, by id; no text is read."""
+        with self._grove(Permission.DOC_READ) as session:
+            return load_sizes(session)
 
     def revisions(self, document: str) -> list[Revision]:
         """Every save of a document, the latest first."""

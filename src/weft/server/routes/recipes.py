@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from weft.argument_checks import Options, option
 from weft.context.filters.pipeline import FilterError
-from weft.context.group_index import read_removal_request
+from weft.context.recipes.group_index import read_removal_request
 from weft.errors import WeftError
 from weft.runtime.records.group_index import GroupIndex
 from weft.server.query import query_of, read_query

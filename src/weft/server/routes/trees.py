@@ -24,7 +24,7 @@ from weft.server.wire import (
     read_object,
     text,
 )
-from weft.tree.content import Content, can_be_kept, content_from_wire
+from weft.tree.content import Content, content_from_wire, is_storable
 from weft.tree.json import JsonObject, JsonValue
 
 router = APIRouter(prefix="/api/trees", tags=["trees"], responses=ERRORS)
@@ -72,7 +72,7 @@ def _text(body: JsonObject, name: str) -> str | None:
     value = body.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a string", path=name)
-    if value is not None and not can_be_kept(value):
+    if value is not None and not is_storable(value):
         raise InvalidInputError(f"{name} has a NUL or a lone surrogate", path=name)
     return value
 

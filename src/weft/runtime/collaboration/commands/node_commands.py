@@ -136,6 +136,7 @@ def _continue(context: CommandContext, action: v.ContinueCommand) -> CommandOutc
     lines += [
         f"  {line}" for each in made.failures for line in reply.failed(session.in_words(each)).split("\n")
     ]
+    lines += [f"  note: {notice}" for notice in made.notices]
     return CommandOutcome(
         text="\n".join(lines), detail=reply.counted(len(names), "result"), nodes=tuple(names)
     )

@@ -16,7 +16,7 @@ from weft.commands import actions as v
 from weft.commands.actions import Command
 from weft.commands.catalog import CATALOG, NotRun
 from weft.commands.formatter import describe, write_command
-from weft.commands.parse import check_limits, parse_found
+from weft.commands.parse import check_limits, parse_scanned
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
 from weft.context.agent_view.loom_block import LoomPlace
@@ -236,7 +236,7 @@ class CommandSession:
 
     def _answer(self, line: ScannedCommand, turn: int) -> Result:
         try:
-            command = parse_found(line)
+            command = parse_scanned(line)
             if not line.closed and not line.think:
                 raise InvalidSyntaxError("a string is never closed", hint='close it with "; nothing was done')
             self._refuse_echo(line, command)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
-from weft.context.js_compat import compact_json, fields_of, is_truthy, property_order, string_of
+from weft.context.recipes.js_compat import compact_json, fields_of, is_truthy, property_order, string_of
 from weft.tree.json import JsonObject, JsonValue
 
 Documents: TypeAlias = Mapping[str, JsonObject]

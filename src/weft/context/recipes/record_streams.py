@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeAlias, assert_never
 
-from weft.context.collapsed_groups import Documents
-from weft.context.js_compat import compact_json, number_of
 from weft.context.manifest import Manifest
+from weft.context.recipes.collapsed_groups import Documents
+from weft.context.recipes.js_compat import compact_json, number_of
 from weft.errors import InvalidInputError
-from weft.tree.content import can_be_kept
+from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
 
 _WEEK: Final = 604_800
@@ -142,7 +142,7 @@ def _text(kala: JsonObject, name: str) -> str:
     value = kala.get(name)
     if not isinstance(value, str) or not value:
         raise InvalidInputError(f"kala.{name} must be a string that is not empty", path=f"kala.{name}")
-    if not can_be_kept(value):
+    if not is_storable(value):
         raise InvalidInputError(f"kala.{name} has a NUL or half a character in it", path=f"kala.{name}")
     return value
 

@@ -7,7 +7,7 @@ out batch by batch; carrying out a plan twice leaves what carrying it out once l
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.collapsed_groups import (
+from weft.context.recipes.collapsed_groups import (
     DocumentReader,
     Documents,
     GroupParts,
@@ -15,9 +15,9 @@ from weft.context.collapsed_groups import (
     group_name,
     groups_of_response,
 )
-from weft.context.js_compat import fields_of, is_truthy, items_of, string_of
+from weft.context.recipes.js_compat import fields_of, is_truthy, items_of, string_of
 from weft.errors import InvalidInputError
-from weft.tree.content import can_be_kept
+from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.record import ID_LIMIT
 
@@ -259,7 +259,7 @@ def _id(fields: JsonObject, name: str, *, needed: bool = False) -> str | None:
         return None
     if not isinstance(value, str) or "/" in value:
         raise InvalidInputError(f"{name} must be a string without slashes", path=name)
-    if len(value) > ID_LIMIT or not can_be_kept(value):
+    if len(value) > ID_LIMIT or not is_storable(value):
         raise InvalidInputError(
             f"{name} must have at most {ID_LIMIT:,} characters, none of them NUL or half a character",
             path=name,
