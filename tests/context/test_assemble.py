@@ -15,6 +15,7 @@ from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
 from weft.context.assemble import plan_context
+from weft.context.fit import SkippedLevel, SkippedRange
 from weft.context.layers.items import note
 from weft.context.layers.library import Attached
 from weft.context.manifest_entries import EntryKind, Outcome
@@ -632,3 +633,36 @@ def test_where_nothing_is_cut_the_marker_takes_no_room():
     context = assemble(story.request(500, preferences={"truncationMarker": "(cut) " * 300}), story.contents)
     assert not context.truncated
     assert context.tokens > 400
+
+
+@covers("fit.removed-is-what-the-cut-removed")
+@given(requests())
+def test_what_the_cut_removed_is_counted_without_what_was_left_out(drawn):
+    story, request = drawn
+    context = assembled(story, request)
+    assume(context is not None and context.truncated)
+    cut = [
+        entry for entry in context.manifest if entry.kind is EntryKind.NODE and entry.outcome is Outcome.CUT
+    ]
+    assert context.removed_nodes == sum(entry.count for entry in cut)
+    assert context.removed_tokens == sum(entry.size for entry in cut)
+    told = {entry.id: entry.reason for entry in context.manifest if entry.kind is EntryKind.NODE}
+    for row in story.rows:
+        if row.left_out in {Reason.EXCLUDED, Reason.PRUNED}:
+            assert told[row.local_id] == row.left_out.value
+
+
+@covers("fit.removed-is-what-the-cut-removed")
+def test_a_level_left_out_among_those_not_read_keeps_its_reason():
+    story = chat(60)
+    whole = story.request(300, preferences={"truncationStep": 0})
+    rows = story.rows
+    rows[30] = rows[30]._replace(left_out=Reason.EXCLUDED)
+    skipped = SkippedLevel(30, "n30", "excluded", "n29", "n31", rows[29].ruler, rows[30].ruler)
+    between = SkippedRange(30, "n10", "n39", rows[9].ruler, rows[39].ruler, (skipped,))
+    part = replace(whole, outline=PathOutline(head=rows[:10], between=between, tail=rows[40:]))
+    found = [assemble(request, story.contents) for request in (whole, part)]
+    assert found[0].manifest == found[1].manifest
+    assert found[0].removed_nodes == found[1].removed_nodes
+    (entry,) = [entry for entry in found[1].manifest if entry.id == "n30"]
+    assert (entry.outcome, entry.reason, entry.position) == (Outcome.EXCLUDED, "excluded", 30)

@@ -267,12 +267,19 @@ def assemble_dialogue(request, contents):
 
 
 def _without_gaps(told):
-    """Excluded nodes inside a stretch that nobody read are part of it; read, they are told apart."""
+    """Halves of tool groups inside a range that was not read are part of it; read, they have a reason of their own."""
     if not isinstance(told, tuple) or len(told) != 6:
         return told
     manifest = told[-1]
     kept = [run for run in manifest["runs"] if run[1] not in {"cut", "excluded"}]
-    return (*told[:-1], {**manifest, "runs": kept})
+    halves = {Reason.TOOL_GROUP, Reason.UNPAIRED}
+    excluded = [
+        (each, run[2])
+        for run in manifest["runs"]
+        if run[0] == "node" and run[1] == "excluded" and run[2] not in halves
+        for each in run[4]
+    ]
+    return (*told[:-1], {**manifest, "runs": kept}, excluded)
 
 
 @pytest.mark.long

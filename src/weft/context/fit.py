@@ -139,6 +139,20 @@ class Columns:
 _NONE = Columns(sums=(0,), roles=(), bound=(), ids=(), ruler=(0,))
 
 
+class SkippedLevel(NamedTuple):
+    """One of the levels that were not read, which is left out for a reason of its own."""
+
+    level: int
+    id: str
+    reason: str
+    before: str
+    """The id of the level before."""
+    after: str
+    start: int
+    end: int
+    """On the ruler."""
+
+
 class SkippedRange(NamedTuple):
     """Levels that nobody looked at."""
 
@@ -148,6 +162,8 @@ class SkippedRange(NamedTuple):
     start: int = 0
     end: int = 0
     """On the ruler."""
+    left_out: tuple[SkippedLevel, ...] = ()
+    """Levels among them that no cut removes, in order."""
 
 
 class Sketch(NamedTuple):
@@ -191,12 +207,18 @@ class Sketch(NamedTuple):
         between = self.between
         if between is None:
             raise IndexError(level)
+        for each in between.left_out:
+            if abs(level - each.level) <= 1:
+                return (each.before, each.id, each.after)[level - each.level + 1]
         return between.first if level == len(self.head) else between.last
 
     def ruler_at(self, level: int) -> int:
         """The ruler before a level: known wherever a cut can fall."""
         if level >= self.first:
             return self.tail.ruler[level - self.first]
+        for each in self.between.left_out if self.between is not None else ():
+            if level in {each.level, each.level + 1}:
+                return each.start if level == each.level else each.end
         return self.head.ruler[level]
 
 
@@ -247,10 +269,6 @@ class Fit(NamedTuple):
     @property
     def truncated(self) -> bool:
         return self.head < self.tail
-
-    @property
-    def removed(self) -> int:
-        return self.tail - self.head - (self.anchor is not None)
 
 
 def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:

@@ -265,29 +265,33 @@ class _Account:
                 tokens = sum(of_text(each.text) for each in request.after)
                 yield _added("run", tokens, "what was said and answered in this run")
 
-    def _gaps(self) -> list[tuple[int, Gap]]:
-        """The removed ranges, each with the level before which it is."""
-        found, sketch, folded = self.plan.fit, self.plan.sketch, self.request.folded
-        spans = [(found.head, found.tail)]
-        if found.anchor is not None:
-            spans = [(found.head, found.anchor), (found.anchor + 1, found.tail)]
-        gaps: list[tuple[int, Gap]] = []
-        for start, stop in spans:
-            # The row that replaces reduced levels is no level itself.
-            begin = start + 1 if folded and start == 0 else start
-            if begin < stop:
-                gap = Gap(
-                    kind=EntryKind.NODE,
-                    outcome=Outcome.CUT,
-                    reason="over the budget",
-                    position=begin + self.request.offset,
-                    count=stop - begin,
-                    first=sketch.id_at(start),
-                    last=sketch.id_at(stop - 1),
-                    measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
-                )
-                gaps.append((start, gap))
-        return gaps
+    def _gaps(self) -> list[tuple[int, Piece]]:
+        """The removed ranges and what is left out among them, each with the level before which it is."""
+        plan, sketch, offset = self.plan, self.plan.sketch, self.request.offset
+        pieces: list[tuple[int, Piece]] = []
+        for start, stop in plan.removed:
+            gap = Gap(
+                kind=EntryKind.NODE,
+                outcome=Outcome.CUT,
+                reason="over the budget",
+                position=start + offset,
+                count=stop - start,
+                first=sketch.id_at(start),
+                last=sketch.id_at(stop - 1),
+                measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
+            )
+            pieces.append((start, gap))
+        for level in plan.reasons:
+            if plan.fit.head <= level < plan.fit.tail and level != plan.fit.anchor:
+                row = plan.rows.at(level)
+                outcome, reason, _, size = self._entry(KeptLevel(level, row))
+                pieces.append((level, _left_out(row.local_id, outcome, reason, size, level + offset)))
+        for each in sketch.between.left_out if sketch.between is not None else ():
+            system = each.reason == Reason.IN_SYSTEM
+            outcome, size = (Outcome.MERGED, 0) if system else (Outcome.EXCLUDED, each.end - each.start)
+            run = _left_out(each.id, outcome, str(each.reason), size, each.level + offset)
+            pieces.append((each.level, run))
+        return sorted(pieces, key=lambda piece: piece[0])
 
     def _layers(self, layers: Sequence[Layer], layout: Layout) -> Iterator[Piece]:
         """A layer's own tokens are those that none of its members has."""
@@ -359,6 +363,10 @@ class _Account:
             return Outcome.EXCLUDED, "bears images, and is never promoted"
         inline = self.request.settings.library is Placement.INLINE
         return Outcome.CUT, "its message was cut" if inline else "its turn is left out"
+
+
+def _left_out(name: str, outcome: Outcome, reason: str, size: int, position: int) -> Run:
+    return Run.one(EntryKind.NODE, name, outcome, reason, size=size, tokens=0, position=position)
 
 
 class _Runs:

@@ -96,7 +96,7 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         manifest=Manifest(facts, lambda: account_for(plan, rendered)),
         budget=request.budget,
         truncated=plan.fit.truncated,
-        removed_nodes=plan.fit.removed,
+        removed_nodes=plan.removed_nodes,
         shortened=shortened_ids(plan, rendered.levels),
         masked=plan.masked,
         estimator=request.estimator,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from weft.context.checks import system_over
@@ -287,6 +288,22 @@ class Plan:
         found = self.fit
         middle = [] if found.anchor is None else [found.anchor]
         return [*range(found.head), *middle, *range(found.tail, found.levels)]
+
+    @property
+    def removed(self) -> list[tuple[int, int]]:
+        """The ranges of levels that the cut removed; those with a reason of their own are in none."""
+        fit, between = self.fit, self.sketch.between
+        stays = {level for level in self.reasons if fit.head <= level < fit.tail}
+        stays |= {each.level for each in between.left_out} if between is not None else set()
+        stays |= {fit.anchor} if fit.anchor is not None else set()
+        # The row that replaces reduced levels is no level itself.
+        stays |= {0} if self.request.folded and fit.head == 0 < fit.tail else set()
+        edges = [fit.head - 1, *sorted(stays), fit.tail]
+        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
+
+    @property
+    def removed_nodes(self) -> int:
+        return sum(stop - start for start, stop in self.removed)
 
     @property
     def sent(self) -> list[int]:

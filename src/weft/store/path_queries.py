@@ -10,10 +10,12 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     func,
     literal_column,
     or_,
     select,
+    union,
 )
 
 from weft.store import schema
@@ -57,10 +59,70 @@ _FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(
 _END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
 _HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END))
 _TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
-_ENDS = select(_nodes).where(
-    _nodes.c.tree == _tree,
-    or_(_nodes.c.key == ANCESTOR_AT_DEPTH.scalar_subquery(), _nodes.c.key == bindparam("the_node")),
-)
+
+
+def _between() -> Select[Any]:
+    """Both ends of a part of a path, and all in it that contexts may leave out, with their neighbours on the path."""
+    # In words, not bound: only so is the index of these nodes known to do.
+    wanted = (
+        select(_nodes.c.tree, _nodes.c.position, _nodes.c.depth)
+        .where(
+            _nodes.c.tree == _tree,
+            _nodes.c.depth > bindparam("above", type_=_nodes.c.depth.type),
+            _nodes.c.depth < bindparam("below", type_=_nodes.c.depth.type),
+            literal_column(f"({schema.LEFT_OUT})"),
+        )
+        .distinct()
+        .cte("wanted")
+    )
+    names = ("tree", "key", "depth", "parent", "jump")
+    start = (
+        select(
+            *(_nodes.c[name] for name in names),
+            wanted.c.position.label("place"),
+            wanted.c.depth.label("goal"),
+        )
+        .select_from(wanted)
+        .join(
+            _nodes,
+            and_(
+                _nodes.c.tree == wanted.c.tree,
+                _nodes.c.key == _END,
+            ),
+        )
+    )
+    way = start.cte("way", recursive=True)
+    far, near = _nodes.alias("far"), _nodes.alias("near")
+    step = (
+        select(*(near.c[name] for name in names), way.c.place, way.c.goal)
+        .select_from(way)
+        .join(far, and_(far.c.tree == way.c.tree, far.c.key == way.c.jump))
+        .join(
+            near,
+            and_(
+                near.c.tree == way.c.tree,
+                near.c.key == case((far.c.depth > way.c.goal, way.c.jump), else_=way.c.parent),
+            ),
+        )
+        .where(way.c.depth > way.c.goal + 1)
+    )
+    way = way.union_all(step)
+    reached = and_(way.c.depth == way.c.goal + 1, way.c.parent == way.c.place)
+    above = _nodes.alias("above")
+    keys = union(
+        select(ANCESTOR_AT_DEPTH.scalar_subquery()),
+        select(bindparam("the_node", type_=_nodes.c.key.type)),
+        select(way.c.place).where(reached),
+        select(way.c.key).where(reached),
+        select(above.c.parent)
+        .select_from(way)
+        .join(above, and_(above.c.tree == way.c.tree, above.c.key == way.c.place))
+        .where(reached),
+    )
+    return select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys)).order_by(_nodes.c.depth)
+
+
+_BETWEEN = _between()
 _INSTRUCTING, _ATTACHING = _marked("near_instruction"), _marked("near_attachments")
 _sources = schema.sources
 _INSTRUCTING_VERSIONS = (
@@ -131,13 +193,20 @@ def top_to(session: Session, tree: int, position: int, depth: int) -> list[NodeR
     return [NodeRow._make(row) for row in session.rows(_TOP, values)]
 
 
-def ends_between(
-    session: Session, tree: int, position: int, *, depth: int, last: int
-) -> tuple[NodeRow, NodeRow]:
-    """Both ends of a part of the path to a position: from a depth on, to a position above it."""
-    values = {"in_tree": tree, "at_position": position, "at_depth": depth, "the_node": last}
-    rows = sorted(map(NodeRow._make, session.rows(_ENDS, values)), key=lambda row: row.depth)
-    return rows[0], rows[-1]
+def rows_between(session: Session, tree: int, position: int, *, above: int, last: NodeRow) -> list[NodeRow]:
+    """A part of the path to a position, below a depth and down to a node's parent.
+
+    Of it both ends, and all that contexts may leave out there, with what is before and after it.
+    """
+    values = {
+        "in_tree": tree,
+        "at_position": position,
+        "at_depth": above + 1,
+        "the_node": last.parent,
+        "above": above,
+        "below": last.depth,
+    }
+    return [NodeRow._make(row) for row in session.rows(_BETWEEN, values)]
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:

@@ -86,7 +86,7 @@ def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
         manifest=envelope.manifest,
         budget=envelope.budget,
         truncated=envelope.truncated,
-        removed_nodes=plan.fit.removed,
+        removed_nodes=plan.removed_nodes,
         shortened=envelope.shortened,
         masked=plan.masked,
         warnings=envelope.warnings,

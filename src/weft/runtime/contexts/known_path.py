@@ -49,12 +49,12 @@ class KnownPath:
     events: int
     head: bytes | None
     levels: list[Level]
-    before: NodeRow | None
-    """The node above the first level."""
     beginnings: dict[Hashable, list[Level]] = field(default_factory=dict[Hashable, list[Level]])
     """By how far they reach."""
-    below: dict[int, NodeRow] = field(default_factory=dict[int, NodeRow])
-    """By its parent's position, the node that follows a beginning."""
+    between: dict[int, tuple[int, list[NodeRow]]] = field(
+        default_factory=dict[int, tuple[int, list[NodeRow]]]
+    )
+    """By the position where a beginning ends: to which depth, and the nodes there that matter."""
     seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
     """All rows by their ids, those of sources and notes too."""
     rendered: "dict[int, KeptLevel]" = field(default_factory=dict[int, "KeptLevel"])

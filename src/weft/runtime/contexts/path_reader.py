@@ -1,11 +1,11 @@
 """A path as the context engine plans with it: read from both ends, never further than the budget."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from weft.context.fit import SkippedRange, Strategy
+from weft.context.fit import SkippedLevel, SkippedRange, Strategy
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
@@ -36,11 +36,11 @@ from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import (
     ancestor_at_depth,
-    ends_between,
     head_to,
     instructing,
     instructing_versions,
     notes_on,
+    rows_between,
     tail_to,
     top_to,
     walk_up,
@@ -107,23 +107,25 @@ class PathReader:
         tail = self._tail(room, request.preferences.minimum_recent_nodes, request.masks)
         start = tail[0].row
         if start.parent is None:
-            self._remember(tail, None)
+            self._remember(tail)
             return PathOutline(tail=_plain(tail), start=0, rendered=self.path.rendered)
         head = self._head(*request.head_reach(), request.masks)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
-            self._remember(levels, None)
+            self._remember(levels)
             return PathOutline(tail=_plain(levels), start=0, rendered=self.path.rendered)
-        first, final = self._ends(last, start)
+        inside = self._inside(last, start)
+        first, final = inside[0], inside[-1]
         between = SkippedRange(
             levels=start.depth - last.depth - 1,
             first=first.local_id,
             last=final.local_id,
             start=last.ruler,
             end=final.ruler,
+            left_out=tuple(self._left_out([last, *inside, start])),
         )
-        self._remember(tail, final)
+        self._remember(tail)
         return PathOutline(
             head=_plain(head, first.ulid), tail=_plain(tail), between=between, rendered=self.path.rendered
         )
@@ -141,7 +143,7 @@ class PathReader:
             if levels is not None:
                 self.seen |= known.seen
                 return replace(known, events=facts.events, head=facts.head, levels=levels)
-        return KnownPath(events=facts.events, head=facts.head, levels=[], before=None)
+        return KnownPath(events=facts.events, head=facts.head, levels=[])
 
     def _grown(self, levels: list[Level]) -> list[Level] | None:
         """The levels with those below them, to this end; None where it is not below them."""
@@ -155,7 +157,7 @@ class PathReader:
         rows = [end] if is_child else walk_up(self.tree.session, self.tree.key, end.position, steps)
         return [*levels, *self._levels(rows)] if rows[0].parent == last.position else None
 
-    def _remember(self, levels: list[Level], before: NodeRow | None) -> None:
+    def _remember(self, levels: list[Level]) -> None:
         """Keep the path for the next context."""
         if self.folds.ranges:
             return
@@ -167,7 +169,7 @@ class PathReader:
         if len(rendered) > _SPARE + 2 * len(levels):
             start = levels[0].row.depth
             rendered = {number: each for number, each in rendered.items() if number >= start}
-        self.path = replace(self.path, levels=levels, before=before, seen=dict(seen), rendered=rendered)
+        self.path = replace(self.path, levels=levels, seen=dict(seen), rendered=rendered)
         self.cache.paths.put(self._key, self.path, self.path.size)
 
     def deepened(self, outline: PathOutline, levels: int) -> PathOutline:
@@ -184,7 +186,12 @@ class PathReader:
             tail = [*outline.head, *_plain(self._levels(above), start.ulid), *outline.tail]
             return PathOutline(tail=tail, start=0)
         last, *above = above
-        between = between._replace(levels=between.levels - len(above), last=last.local_id, end=last.ruler)
+        between = between._replace(
+            levels=between.levels - len(above),
+            last=last.local_id,
+            end=last.ruler,
+            left_out=tuple(each for each in between.left_out if each.level <= last.depth),
+        )
         tail = [*_plain(self._levels(above), start.ulid), *outline.tail]
         return PathOutline(head=outline.head, tail=tail, between=between)
 
@@ -323,23 +330,48 @@ class PathReader:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _ends(self, last: NodeRow, start: NodeRow) -> tuple[NodeRow, NodeRow]:
-        """The first and the last node between the head's last one and the tail's first."""
-        first, levels = self.path.below.get(last.position), self.path.levels
-        index = start.depth - 1 - levels[0].row.depth if levels else -1
-        final = levels[index].row if index >= 0 else self.path.before if index == -1 else None
-        if first is None or final is None:
-            position = self.end.position
-            ends = ends_between(
-                self.tree.session,
-                self.tree.key,
-                position,
-                depth=last.depth + 1,
-                last=start.parent or position,
+    def _inside(self, last: NodeRow, start: NodeRow) -> list[NodeRow]:
+        """Of what lies between the head's last node and the tail's first: both ends, and what is left out.
+
+        Each of those with its neighbours; the rest is not read.
+        """
+        levels = self.path.levels
+        depth, rows = self.path.between.get(last.position, (-1, []))
+        if levels and levels[0].row.depth <= depth <= start.depth:
+            passed = levels[depth - levels[0].row.depth : start.depth - levels[0].row.depth]
+            rows = [*rows, *(level.row for level in passed)]
+        else:
+            found = rows_between(
+                self.tree.session, self.tree.key, self.end.position, above=last.depth, last=start
             )
-            first, final = self._resolved(list(ends))
-            self.path.below[last.position] = first
-        return first, final
+            rows = self._resolved([row for row in found if last.depth < row.depth < start.depth])
+        near = {
+            at for index, row in enumerate(rows) if self._why(row) for at in (index - 1, index, index + 1)
+        }
+        near |= {0, len(rows) - 1}
+        rows = [row for index, row in enumerate(rows) if index in near]
+        self.path.between[last.position] = (start.depth, rows)
+        return rows
+
+    def _why(self, row: NodeRow) -> Reason | None:
+        """The reason that a node itself gives to leave it out."""
+        blank = row.flags & Flag.BLANK and (self.dialogue or not row.narrow + row.wide)
+        return self._reason(row) or self._of_no_use(row) or (Reason.EMPTY if blank else None)
+
+    def _left_out(self, rows: Sequence[NodeRow]) -> Iterator[SkippedLevel]:
+        """What is left out for a reason of its own, each with its neighbours on the path: no cut removes it."""
+        for before, row, after in zip(rows, rows[1:], rows[2:], strict=False):
+            reason = self._why(row)
+            if reason is not None:
+                yield SkippedLevel(
+                    row.depth,
+                    row.local_id,
+                    reason,
+                    before=before.local_id,
+                    after=after.local_id,
+                    start=before.ruler,
+                    end=row.ruler,
+                )
 
     def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
         """Positions as the versions that are seen; the end as the one that was asked for."""

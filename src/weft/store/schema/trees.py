@@ -156,6 +156,8 @@ trees = table(
     sqlite_autoincrement=True,
 )
 
+LEFT_OUT = "(flags & 65) <> 0 OR pruned IS NOT NULL OR hidden IS NOT NULL OR edge_type = 1 OR role = 2"
+"""Excluded or blank, pruned, hidden, annotations, system messages: what contexts leave out of a path."""
 nodes = table(
     "nodes",
     Column("tree", Integer, primary_key=True, autoincrement=False),
@@ -203,6 +205,12 @@ nodes = table(
         "parent",
         "key",
         info={"where": text("edge_type = 1")},
+    ),
+    Index(
+        "ix_nodes_left_out",
+        "tree",
+        "depth",
+        info={"where": text(LEFT_OUT)},
     ),
     Index(
         "ix_nodes_pruned",
