@@ -61,8 +61,12 @@ _HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _E
 _TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
 
 
+_MOST_LEFT_OUT = 500
+"""So many places that contexts may leave out are looked for in a part of a path, on all branches: the newest."""
+
+
 def _between() -> Select[Any]:
-    """Both ends of a part of a path, and all in it that contexts may leave out, with their neighbours on the path."""
+    """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path."""
     # In words, not bound: only so is the index of these nodes known to do.
     wanted = (
         select(_nodes.c.tree, _nodes.c.position, _nodes.c.depth)
@@ -73,6 +77,8 @@ def _between() -> Select[Any]:
             literal_column(f"({schema.LEFT_OUT})"),
         )
         .distinct()
+        .order_by(_nodes.c.depth.desc())
+        .limit(literal_column(str(_MOST_LEFT_OUT)))
         .cte("wanted")
     )
     names = ("tree", "key", "depth", "parent", "jump")
