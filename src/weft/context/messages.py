@@ -341,7 +341,7 @@ class Context:
         return self._ledger.masked(level, self._masked) if found is None else found.message
 
     def _rendered(self) -> list[PlainMessage]:
-        found, kept, masked = self._fit, self._ledger.messages, self.masked
+        found, kept, masked = self._fit, self._ledger.messages, self.masked if self._masked else ()
         if not found.truncated and not self._replaced and not masked:
             return kept[: self._levels]
         head = kept[: found.head]
