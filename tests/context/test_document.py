@@ -1,5 +1,6 @@
 """Documents: the system context by the tree's setting, references before the text for chat models."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -58,7 +59,8 @@ def test_a_chat_model_is_sent_sources_and_attachments_before_the_text(story):
         '<reference item="style.md">\nShort sentences.\n</reference>'
     )
     assert [each["role"] for each in context.to_openai()] == ["user", "user"]
-    assert context.to_anthropic()["messages"][-1]["content"].endswith("The river runs to the sea. And")
+    sent = json.loads(json.dumps(context.to_anthropic()))
+    assert sent["messages"][-1]["content"].endswith("The river runs to the sea. And")
     assert [each["content"][:10] for each in plain_request(context)] == ["<reference", "The river "]
     assert [layer.id.value for layer in context.layers if layer.text] == ["L4_HISTORY"]
     found = entries(context)
