@@ -61,7 +61,7 @@ def test_a_chat_model_is_sent_sources_and_attachments_before_the_text(story):
     assert [each["role"] for each in context.to_openai()] == ["user", "user"]
     sent = json.loads(json.dumps(context.to_anthropic()))
     assert sent["messages"][-1]["content"].endswith("The river runs to the sea. And")
-    assert [each["content"][:10] for each in plain_request(context)] == ["<reference", "The river "]
+    assert [str(each["content"])[:10] for each in plain_request(context)] == ["<reference", "The river "]
     assert [layer.id.value for layer in context.layers if layer.text] == ["L4_HISTORY"]
     found = entries(context)
     assert found[story.seen.local_id] == ("source", Outcome.KEPT, "context source, before the text")
