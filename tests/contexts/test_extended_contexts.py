@@ -122,6 +122,7 @@ def pair(loom, module_address):
     mode=st.sampled_from(list(Mode)),
     moves=st.lists(st.tuples(MOVES, st.integers(0, 1)), min_size=1, max_size=30),
 )
+@pytest.mark.outer
 def test_an_extended_context_is_the_fresh_one(pair, mode, moves):
     walk = Walk(*pair, mode)
     for number in range(6):

@@ -54,6 +54,7 @@ def test_every_file_of_a_new_grove_is_private_whatever_the_umask(tmp_path):
 
 @covers("store.dropped-groves-are-released")
 @pytest.mark.parametrize("background", [False, True])
+@pytest.mark.outer
 def test_a_grove_that_is_dropped_without_closing_releases_threads_and_descriptors(tmp_path, background):
     path = tmp_path / "grove.db"
     weft.open(path).close()

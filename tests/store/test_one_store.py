@@ -172,6 +172,7 @@ def test_a_log_that_goes_while_a_group_is_written_fails_the_whole_group(tmp_path
 
 
 @covers("sqlite.commits-into-the-log-others-see")
+@pytest.mark.outer
 def test_two_programs_that_lost_their_locks_lose_no_acknowledged_write(tmp_path):
     path = tmp_path / "n.db"
     script = """

@@ -50,6 +50,7 @@ def recorded_words():
 
 
 @covers("event.one-list-of-kinds")
+@pytest.mark.outer
 def test_every_kind_that_an_operation_records_is_declared_and_every_declared_kind_is_recorded():
     words, verbs = recorded_words()
     declared = {kind.value for kind in EventKind}
