@@ -1,8 +1,7 @@
 """What callers give, looked at before it is used: the field by its name, and what it should have been."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from weft.errors import ContextLimitError, InvalidInputError
 
@@ -33,23 +32,6 @@ def checked_words(name: str, value: object) -> str:
     return check_text(value, what=name)
 
 
-def checked_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInputError(f"{name} must be true or false, got {value!r}")
-    return value
-
-
-def checked_mapping(name: str, value: object) -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{name} must be a mapping of names to values, got {value!r}")
-    return cast("Mapping[str, object]", value)
-
-
-def words_if_given(name: str, value: object) -> str | None:
-    """Words that may be left out."""
-    return None if value is None else checked_words(name, value)
-
-
 _NAMED = 3
 
 
@@ -61,7 +43,7 @@ def _largest(parts: Sequence[tuple[str, int]]) -> str:
 def system_over(
     needed: int, budget: int, parts: Sequence[tuple[str, int]], *, library: int = 0
 ) -> ContextLimitError:
-    """`library` is how much of it are items of earlier turns, which nobody shortens by other instructions."""
+    """`library` is the part of it that is items of earlier turns: shorter instructions do not help there."""
     hint = "shorten the agent's or the tree's instructions, or choose a model with a larger window"
     if library > needed - library:
         hint = (

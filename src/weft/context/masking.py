@@ -10,6 +10,8 @@ _LONGEST_NAME = 64
 
 
 class MaskRule(NamedTuple):
+    """Which tool results become one line each."""
+
     newest: int
     """How many of the newest tool results stay whole."""
     above: int
@@ -35,8 +37,8 @@ def mask_of(name: str, tokens: int, place: str, rule: MaskRule, tokens_of: Calla
     """The line for a result of so many tokens: what it was, how much, and the id to get it back by."""
     if tokens <= rule.above:
         return Mask()
-    said = " ".join(name.split())[:_LONGEST_NAME] or "a tool"
-    line = f"[result of {said}, {tokens:,} tokens{place}]"
+    label = " ".join(name.split())[:_LONGEST_NAME] or "a tool"
+    line = f"[result of {label}, {tokens:,} tokens{place}]"
     saved = tokens - tokens_of(line)
     return Mask(line, saved) if saved > 0 else Mask()
 

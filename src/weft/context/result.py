@@ -231,23 +231,23 @@ class AssembledContext:
 def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
     """What is in each layer's place: nothing was attached, and a document is all history."""
     messages = context.messages
-    spoken = bool(messages) and messages[-1].role is Role.USER and context.document is None
-    history = messages[:-1] if spoken else messages
+    has_input = bool(messages) and messages[-1].role is Role.USER and context.document is None
+    history = messages[:-1] if has_input else messages
     segments = {
         LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
         LayerId.HISTORY: [
             Segment(str(index), message.text, True, {"role": message.role.value})
             for index, message in enumerate(history)
         ],
-        LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if spoken else [],
+        LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if has_input else [],
     }
     if context.document is not None:
         segments[LayerId.HISTORY].append(Segment("document", context.document, stable=True))
     of_text = context.estimator.of_text
     return tuple(
-        Layer(name, tuple(found), sum(of_text(each.content) for each in found))
+        Layer(name, tuple(parts), sum(of_text(each.content) for each in parts))
         for name in LayerId
-        for found in [segments.get(name, [])]
+        for parts in [segments.get(name, [])]
     )
 
 
@@ -257,11 +257,11 @@ def plain_messages_of(role: Role, content: Content) -> Iterator[JsonObject]:
     Thinking stays where it was thought. Words alone are a string; with media they are parts.
     """
     blocks = blocks_of(content)
-    said = [block for block in blocks if not isinstance(block, ToolCall | ToolResult | Thinking)]
+    words = [block for block in blocks if not isinstance(block, ToolCall | ToolResult | Thinking)]
     calls = [_call(block) for block in blocks if isinstance(block, ToolCall)]
-    if said or calls:
+    if words or calls:
         speaker = Role.ASSISTANT if calls else Role.USER if role is Role.TOOL else role
-        message: dict[str, JsonValue] = {"role": speaker.value, "content": _words(said)}
+        message: dict[str, JsonValue] = {"role": speaker.value, "content": _words(words)}
         yield {**message, "tool_calls": calls} if calls else message
     for block in blocks:
         if isinstance(block, ToolResult):
@@ -285,20 +285,20 @@ def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
     """An assembled context: its system text, then its messages; a document is one message, the last."""
     if context.system:
         yield {"role": Role.SYSTEM.value, "content": context.system}
-    yield from _said(context.messages)
+    yield from _plain_messages(context.messages)
     if context.document is not None:
         yield {"role": Role.USER.value, "content": context.document}
 
 
 def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:
-    """A request in layers: the system message, what stands beside it, then the messages."""
+    """A request in layers: the system message, the memory block, then the messages."""
     for text in (envelope.system, envelope.memory_block):
         if text:
             yield {"role": Role.SYSTEM.value, "content": text}
-    yield from _said(envelope.messages)
+    yield from _plain_messages(envelope.messages)
 
 
-def _said(messages: Iterable[Message]) -> Iterator[JsonObject]:
+def _plain_messages(messages: Iterable[Message]) -> Iterator[JsonObject]:
     for message in messages:
         blocks = message.blocks
         yield from plain_messages_of(message.role, blocks[0] if len(blocks) == 1 else Mixed(blocks))
