@@ -62,6 +62,8 @@ class _LockFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the file that is open."""
         _opened.add(self)
 
     def acquire(self) -> None:
@@ -73,7 +75,7 @@ class _LockFile:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except OSError as error:
                 raise StorageError(f"cannot lock {self._path}: {error.strerror}") from error
-            if self._is_current(descriptor):
+            if self._is_current():
                 return
             self.close()
 
@@ -97,15 +99,16 @@ class _LockFile:
                     f"cannot open the lock file {self._path}: {error.strerror}",
                     hint="the folder of a grove must be writable, also for its side files",
                 ) from error
+            ours = os.fstat(self._descriptor)
+            self._identity = ours.st_dev, ours.st_ino
         return self._descriptor
 
-    def _is_current(self, descriptor: int) -> bool:
+    def _is_current(self) -> bool:
         try:
-            there = self._path.stat()
+            there = os.stat(self._path)  # noqa: PTH116 - for every commit, and several times faster
         except FileNotFoundError:
             return False
-        ours = os.fstat(descriptor)
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return (there.st_dev, there.st_ino) == self._identity
 
 
 _opened: "weakref.WeakSet[_LockFile]" = weakref.WeakSet()

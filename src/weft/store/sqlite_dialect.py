@@ -279,7 +279,10 @@ def open_engine(
         event.listen(engine, "connect", _configure)
 
     def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        driver = driver_of(connection)
+        # The writer's groups begin theirs before the first statement needs one.
+        if not driver.in_transaction:
+            driver.execute(begin)
 
     event.listen(engine, "begin", begin_transaction)
     return engine
