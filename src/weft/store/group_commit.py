@@ -21,6 +21,8 @@ _LINGER_SECONDS = 0.002
 _TURN_SECONDS = 0.25
 
 Work = Callable[[Transaction], Any]
+Take = Callable[[], "Sequence[WaitingWrite]"]
+"""Takes all work that waits: called under the lock, because until then a caller may give up waiting."""
 
 
 class CommitGroup(Protocol):
@@ -34,13 +36,14 @@ class CommitGroup(Protocol):
         ...
 
 
-class _Job:
+class WaitingWrite:
     """One caller's work. A bare lock is released when it is done: the cheapest way to wait."""
 
-    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "work")
+    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "tree", "work")
 
-    def __init__(self, work: Work, timeout: float) -> None:
+    def __init__(self, work: Work, timeout: float, tree: str | None) -> None:
         self.work = work
+        self.tree = tree
         self.timeout = timeout
         self.taken = False
         self.abandoned = False
@@ -65,13 +68,13 @@ class GroupWriter:
 
     def __init__(
         self,
-        run_group: Callable[[Callable[[CommitGroup], None], Callable[[], None]], None],
+        run_group: Callable[[Take, Callable[[], None]], None],
         shut_down: Callable[[], None],
     ) -> None:
-        """`run_group` gets the work, and what to call as soon as it holds the lock; `shut_down` is called last."""
+        """`run_group` takes the work, and calls the second as soon as it holds the lock; `shut_down` is called last."""
         self._run_group = run_group
         self._shut_down = shut_down
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[WaitingWrite] = deque()
         self._ready = threading.Condition()
         self._wake_at = 1
         """How many waiting jobs wake the writer."""
@@ -80,9 +83,9 @@ class GroupWriter:
         """True while the lock is held: then no caller waits for another process."""
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Work, timeout: float) -> Any:
+    def submit(self, work: Work, timeout: float, tree: str | None = None) -> Any:
         """Run work in a transaction; return its result once it is durable."""
-        job = _Job(work, timeout)
+        job = WaitingWrite(work, timeout, tree)
         with self._ready:
             if self._closing:
                 raise UnavailableError("the grove is closed", hint="open it again")
@@ -103,7 +106,7 @@ class GroupWriter:
             raise job.error
         return job.result
 
-    def _wait_for(self, job: _Job) -> None:
+    def _wait_for(self, job: WaitingWrite) -> None:
         """In short turns: a signal that another thread received is only seen between two of them."""
         turn = min(_TURN_SECONDS, job.timeout)
         waited = 0.0
@@ -113,7 +116,7 @@ class GroupWriter:
                 self._refuse_to_wait(job)
                 waited = 0.0
 
-    def _refuse_to_wait(self, job: _Job) -> None:
+    def _refuse_to_wait(self, job: WaitingWrite) -> None:
         """Another process has the lock: give up, unless the work has begun."""
         with self._ready:
             if not job.taken and not self._holding:
@@ -123,7 +126,7 @@ class GroupWriter:
                     hint="try again, or see which process is writing; nothing was written",
                 )
 
-    def _abandon(self, job: _Job) -> None:
+    def _abandon(self, job: WaitingWrite) -> None:
         """Its caller was interrupted and will not learn the result, so it is not to happen."""
         with self._ready:
             if not job.taken:
@@ -160,18 +163,13 @@ class GroupWriter:
         self._shut_down()
 
     def _write(self) -> int:
-        taken: list[_Job] = []
-
-        def work(group: CommitGroup) -> None:
-            # Taken only now, under the lock: until then a caller may give up waiting.
-            self._take(taken)
-            _commit_together(group, taken)
+        taken: list[WaitingWrite] = []
 
         def hold() -> None:
             self._holding = True
 
         try:
-            self._run_group(work, hold)
+            self._run_group(partial(self._take, taken), hold)
         except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
             if not taken:
                 self._take(taken)
@@ -182,42 +180,52 @@ class GroupWriter:
             self._holding = False
         return len(taken)
 
-    def _take(self, taken: list[_Job]) -> None:
+    def _take(self, taken: list[WaitingWrite]) -> list[WaitingWrite]:
         with self._ready:
             while self._jobs and len(taken) < _GROUP_LIMIT:
                 job = self._jobs.popleft()
                 job.taken = True
                 taken.append(job)
+        return taken
 
 
 class _AbandonedError(Exception):
     """Its caller has gone."""
 
 
-def _require_wanted(job: _Job) -> None:
+def _require_wanted(job: WaitingWrite) -> None:
     if job.abandoned:
         raise _AbandonedError
 
 
-def _commit_together(group: CommitGroup, jobs: Sequence[_Job]) -> None:
+WriteOutcome = tuple[WaitingWrite, Any, BaseException | None]
+
+
+def run_jobs(transaction: Transaction, jobs: Sequence[WaitingWrite]) -> list[WriteOutcome]:
+    """Run the work of each in one transaction, and send all that it wrote."""
+    outcomes: list[WriteOutcome] = []
+    for job in jobs:
+        before = transaction.writes
+        transaction.require_wanted = partial(_require_wanted, job)
+        try:
+            transaction.require_wanted()
+            outcomes.append((job, job.work(transaction), None))
+        except WeftError as error:
+            # Refused before it wrote anything: it fails alone. Any other error may have struck
+            # while rows of an earlier job were being sent, so it may not be this job's.
+            if transaction.writes != before:
+                raise
+            outcomes.append((job, None, error))
+    transaction.flush()
+    return outcomes
+
+
+def commit_together(group: CommitGroup, jobs: Sequence[WaitingWrite]) -> None:
     if not jobs:
         return
-    outcomes: list[tuple[_Job, Any, BaseException | None]] = []
     transaction = group.begin()
     try:
-        for job in jobs:
-            before = transaction.writes
-            transaction.require_wanted = partial(_require_wanted, job)
-            try:
-                transaction.require_wanted()
-                outcomes.append((job, job.work(transaction), None))
-            except WeftError as error:
-                # Refused before it wrote anything: it fails alone. Any other error may have struck
-                # while rows of an earlier job were being sent, so it may not be this job's.
-                if transaction.writes != before:
-                    raise
-                outcomes.append((job, None, error))
-        transaction.flush()
+        outcomes = run_jobs(transaction, jobs)
         group.commit()
     except BaseException as error:  # noqa: BLE001 - given to the caller, or tried again one by one
         group.rollback()
@@ -225,7 +233,7 @@ def _commit_together(group: CommitGroup, jobs: Sequence[_Job]) -> None:
             jobs[0].finish(error=group.explain(error))
         else:
             for job in jobs:
-                _commit_together(group, [job])
+                commit_together(group, [job])
         return
     for job, result, failure in outcomes:
         job.finish(result, failure)

@@ -95,6 +95,14 @@ class Dialect(Protocol):
         """Run a statement once for each row."""
         ...
 
+    def stop_reading(self, driver: Any) -> None:
+        """The rest of the transaction only writes."""
+        ...
+
+    def batch(self, table: Table) -> str | None:
+        """A statement that inserts many rows, given as one JSON text; None where rows go one by one."""
+        ...
+
     def together(self, driver: Any) -> AbstractContextManager[object]:
         """What is sent inside travels together, where the driver can do that."""
         ...

@@ -215,6 +215,12 @@ class SqliteDialect:
     def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
         driver.executemany(sql, rows)
 
+    def stop_reading(self, driver: Any) -> None:
+        """It makes no difference."""
+
+    def batch(self, table: Table) -> None:
+        """One by one is as fast."""
+
     def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002 - nothing to save
         return contextlib.nullcontext()
 

@@ -25,7 +25,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
-from weft.store.group_commit import CommitGroup, GroupWriter
+from weft.store.group_commit import GroupWriter, Take, commit_together
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.session import Session
@@ -243,14 +243,14 @@ class GroveFile:
                 hint="put it back; Weft goes on by itself once it is there",
             )
 
-    def _run_group(self, work: Callable[[CommitGroup], None], hold: Callable[[], None]) -> None:
+    def _run_group(self, take: Take, hold: Callable[[], None]) -> None:
         try:
             with self._lock.hold():
                 hold()
                 connection = self._connection
                 if connection is None:
                     connection = self._connection = self._open_connection()
-                work(_SqliteGroup(self, connection))
+                commit_together(_SqliteGroup(self, connection), take())
                 if self._is_replaced:
                     self._disconnect()
                     return

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam, insert, update
 from sqlalchemy.sql.elements import ClauseElement
 
@@ -16,7 +17,7 @@ from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
-from weft.store.session import CompiledStatement, Dialect, Session, T
+from weft.store.session import CompiledStatement, Dialect, Session, T, in_batches
 from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
@@ -38,7 +39,7 @@ _SMALL_TREE = 256
 _LARGE_TREE = 20_000
 _SETTLED = 4
 """Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
-_COLUMNS = {table: tuple(table.columns.keys()) for table in schema.metadata.sorted_tables}
+_COLUMNS = {table: tuple(map(str, table.columns.keys())) for table in schema.metadata.sorted_tables}
 _UNNUMBERED = [name for name in _COLUMNS[schema.events] if name not in {"number", "transaction"}]
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
@@ -52,6 +53,11 @@ _UPDATE_TREE = (
 _UPDATE_GROVE = update(schema.grove).values(
     {name: bindparam(name) for name in ("events", "head", "updated_at")}
 )
+
+
+def _hex_of(value: bytes) -> str:
+    """Bytes as JSON has them for the database."""
+    return "\\x" + value.hex()
 
 
 @dataclass(slots=True)
@@ -214,15 +220,28 @@ class Transaction(Session):
         moved, self._cursors = self._cursors, {}
         with self.dialect.together(self.driver):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
-                statement = self._insert(table)
-                if values := in_order.get(table):
-                    prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
+                values, rows, batch = in_order.get(table), pending.get(table), self.dialect.batch(table)
+                if batch is not None:
+                    columns = _COLUMNS[table]
+                    named = [dict(zip(columns, row, strict=True)) for row in values or ()]
+                    self._send_batch(batch, [*named, *(rows or ())])
+                    continue
+                if values:
+                    prepared = CompiledStatement.of(self._connection, self._insert(table), _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
-                if rows := pending.get(table):
-                    self._send(statement, rows, tuple(rows[0]))
+                if rows:
+                    self._send(self._insert(table), rows, tuple(rows[0]))
             if moved:
-                places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
-                self._send(places, list(moved.values()))
+                batch = self.dialect.batch(schema.cursors)
+                if batch is not None:
+                    self._send_batch(batch, list(moved.values()))
+                else:
+                    places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
+                    self._send(places, list(moved.values()))
+
+    def _send_batch(self, batch: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        for part in in_batches(rows):
+            self.dialect.send(self.driver, batch, [(orjson.dumps(part, default=_hex_of).decode(),)])
 
     def _insert(self, table: Table) -> ClauseElement:
         if table is schema.events:
@@ -242,6 +261,7 @@ class Transaction(Session):
     def flush(self) -> None:
         """Send everything, counters too; the last thing before a commit."""
         with self.dialect.together(self.driver):
+            self.dialect.stop_reading(self.driver)
             self.flush_rows()
             changed: list[dict[str, Any]] = []
             for known in self._trees.values():
@@ -309,9 +329,7 @@ class Transaction(Session):
             state = known.state
             if state is not None:
                 mode = MODES.index(state.mode)
-                known.row = tuple(
-                    mode if name == "mode" else getattr(state, name) for name in TREE_COLUMNS
-                )
+                known.row = tuple(mode if name == "mode" else getattr(state, name) for name in TREE_COLUMNS)
         self.cache.grove = None
 
     def forget(self) -> None:
