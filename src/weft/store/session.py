@@ -176,6 +176,8 @@ class Session:
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
+        self.driver: Any = connection.connection.driver_connection
+        """The driver's own connection."""
         self._known: dict[Hashable, Any] = {}
 
     @property
@@ -206,11 +208,6 @@ class Session:
         """All rows of what is asked often, as plain tuples: compiled once, then straight to the driver."""
         prepared = CompiledStatement.of(self._connection, statement)
         return self.dialect.fetch(self.driver, prepared.sql, prepared.parameters(values))
-
-    @property
-    def driver(self) -> Any:
-        """The driver's own connection."""
-        return self._connection.connection.driver_connection
 
 
 class CompiledStatement:
