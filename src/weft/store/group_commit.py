@@ -4,7 +4,9 @@ Each caller's work runs in turn inside one transaction; they get their results t
 the commit. Work that is refused before it wrote anything fails alone. Should one fail
 in any other way, or should the commit fail, everything is rolled back and each is run
 again in a transaction of its own. A caller that is interrupted while it waits takes its
-work back: what is under way is rolled back at its next statement.
+work back: what is under way is rolled back at its next statement. A caller that is alone
+runs its work itself, because handing it to a thread and back takes time; but not in the main
+thread, where a signal may raise an exception in the middle of anything.
 """
 
 import threading
@@ -23,6 +25,8 @@ _TURN_SECONDS = 0.25
 Work = Callable[[Transaction], Any]
 Take = Callable[[], "Sequence[WaitingWrite]"]
 """Takes all work that waits: called under the lock, because until then a caller may give up waiting."""
+RunGroup = Callable[[Take, Callable[[], None]], bool]
+"""Runs and commits what it takes; calls the second as soon as it holds the lock."""
 
 
 class CommitGroup(Protocol):
@@ -68,12 +72,18 @@ class GroupWriter:
 
     def __init__(
         self,
-        run_group: Callable[[Take, Callable[[], None]], None],
+        run_group: RunGroup,
+        run_now: RunGroup,
         shut_down: Callable[[], None],
     ) -> None:
-        """`run_group` takes the work, and calls the second as soon as it holds the lock; `shut_down` is called last."""
+        """`run_now` waits for no other process, and says whether it ran; `shut_down` is called last."""
         self._run_group = run_group
+        self._run_now = run_now
         self._shut_down = shut_down
+        self._turn = threading.Lock()
+        """Held while work is run, by the writer or by a caller that is alone."""
+        self._crowd = 0
+        """How many shared the writer's last commit."""
         self._jobs: deque[WaitingWrite] = deque()
         self._ready = threading.Condition()
         self._wake_at = 1
@@ -92,19 +102,56 @@ class GroupWriter:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
                 self._thread.start()
-            self._jobs.append(job)
-            if len(self._jobs) >= self._wake_at:
-                self._ready.notify()
-        try:
-            self._wait_for(job)
-        except WeftError:
-            raise
-        except BaseException:
-            self._abandon(job)
-            raise
+            is_alone = (
+                self._crowd < 2
+                and not self._jobs
+                and not self._turn.locked()
+                and threading.current_thread() is not threading.main_thread()
+            )
+            if not is_alone:
+                self._append(job)
+        if not is_alone or not self._write_alone(job):
+            try:
+                self._wait_for(job)
+            except WeftError:
+                raise
+            except BaseException:
+                self._abandon(job)
+                raise
         if job.error is not None:
             raise job.error
         return job.result
+
+    def _append(self, job: WaitingWrite) -> None:
+        self._jobs.append(job)
+        if len(self._jobs) >= self._wake_at:
+            self._ready.notify()
+
+    def _write_alone(self, job: WaitingWrite) -> bool:
+        """Run it in the caller's own thread; if another process has the lock, leave it to the writer, who waits."""
+
+        def take() -> list[WaitingWrite]:
+            job.taken = True
+            return [job]
+
+        with self._turn:
+            # The writer may have shut down since.
+            if not self._closing and self._run(take, self._run_now):
+                return True
+        with self._ready:
+            if self._closing:
+                raise UnavailableError("the grove is closed", hint="open it again")
+            self._append(job)
+        return False
+
+    def _run(self, take: Take, run: RunGroup) -> bool:
+        try:
+            return run(take, self._hold)
+        finally:
+            self._holding = False
+
+    def _hold(self) -> None:
+        self._holding = True
 
     def _wait_for(self, job: WaitingWrite) -> None:
         """In short turns: a signal that another thread received is only seen between two of them."""
@@ -133,7 +180,8 @@ class GroupWriter:
                 self._jobs.remove(job)
                 return
             job.abandoned = True
-        job.wait(job.timeout)
+        if not job.finished:
+            job.wait(job.timeout)
 
     def stop(self) -> None:
         """Finish what was submitted, shut down and end; does not wait for it."""
@@ -147,7 +195,6 @@ class GroupWriter:
             self._thread.join(timeout)
 
     def _loop(self) -> None:
-        written = 0
         while True:
             with self._ready:
                 self._wake_at = 1
@@ -155,29 +202,25 @@ class GroupWriter:
                     self._ready.wait()
                 if not self._jobs:
                     break
-                if written > 1 and len(self._jobs) < written and not self._closing:
+                if 1 < self._crowd > len(self._jobs) and not self._closing:
                     # Callers that just got a result usually come back at once: let one commit serve them all.
-                    self._wake_at = min(written, _GROUP_LIMIT)
+                    self._wake_at = min(self._crowd, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
-            written = self._write()
-        self._shut_down()
+            with self._turn:
+                self._crowd = self._write()
+        with self._turn:
+            self._shut_down()
 
     def _write(self) -> int:
         taken: list[WaitingWrite] = []
-
-        def hold() -> None:
-            self._holding = True
-
         try:
-            self._run_group(partial(self._take, taken), hold)
+            self._run(partial(self._take, taken), self._run_group)
         except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
             if not taken:
                 self._take(taken)
             for job in taken:
                 if not job.finished:
                     job.finish(error=error)
-        finally:
-            self._holding = False
         return len(taken)
 
     def _take(self, taken: list[WaitingWrite]) -> list[WaitingWrite]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
-from sqlalchemy import create_engine, event, func, inspect, select, text, update
+from sqlalchemy import Engine, create_engine, event, func, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -67,8 +67,11 @@ class PostgresStore(Store):
         event.listen(self._engine, "checkin", partial(_take_back, self._closed))
         event.listen(self._engine, "checkout", _look_after_idling)
         self._writer = PostgresWriter(self._engine, self.name)
-        # Its thread must not outlive a store that is dropped without being closed.
-        weakref.finalize(self, self._writer.stop).atexit = False
+        # Threads and connections do not outlive a store that is dropped without being closed.
+        self._let_go = weakref.finalize(
+            self, _let_go, self._process, self._closed, self._writer, self._engine
+        )
+        self._let_go.atexit = False
         try:
             if not create:
                 self._require_grove()
@@ -143,17 +146,24 @@ class PostgresStore(Store):
         return False
 
     def close(self) -> None:
-        self._closed.set()
         if self._process == os.getpid():
             self._writer.stop()
             self._writer.join(self._timeout)
-        # A forked child must not end the connections of its parent.
-        self._engine.dispose(close=self._process == os.getpid())
+        self._let_go()
 
     def _require_open(self) -> None:
         if self._closed.is_set():
             raise UnavailableError("the grove is closed", hint="open it again")
         require_same_process(self._process, self.name)
+
+
+def _let_go(process: int, closed: threading.Event, writer: PostgresWriter, engine: Engine) -> None:
+    closed.set()
+    is_own = process == os.getpid()
+    if is_own:
+        writer.stop()
+    # A forked child must not end the connections of its parent.
+    engine.dispose(close=is_own)
 
 
 def _take_back(closed: threading.Event, _driver: object, record: ConnectionPoolEntry) -> None:

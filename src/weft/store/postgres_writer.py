@@ -147,13 +147,11 @@ class _Lane:
     def __init__(self, writer: PostgresWriter) -> None:
         self._writer = writer
         self._cache = Cache(is_shared=True)
-        self.groups = GroupWriter(self._run_group, _do_nothing)
+        self.groups = GroupWriter(self._run_group, self._run_group, _do_nothing)
 
-    def _run_group(self, take: Take, hold: Callable[[], None]) -> None:
+    def _run_group(self, take: Take, hold: Callable[[], None]) -> bool:
         hold()
         jobs = take()
-        if not jobs:
-            return
         with self._writer.explained():
             outcomes = self._write_together(jobs)
         for job, result, failure in outcomes:
@@ -161,6 +159,7 @@ class _Lane:
         for job in jobs:
             if not job.finished:
                 job.finish(error=RunAloneError())
+        return True
 
     def _write_together(self, jobs: Sequence[WaitingWrite]) -> list[WriteOutcome]:
         """Run and commit those whose trees are free."""

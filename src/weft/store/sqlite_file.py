@@ -99,7 +99,7 @@ class GroveFile:
         self._reading = 0
         self._idle = threading.Condition()
         """Guards the readers; notified when one of them ends."""
-        self.writer = GroupWriter(self._run_group, self._shut_down)
+        self.writer = GroupWriter(self._run_group, self._run_now, self._shut_down)
 
     @classmethod
     def use(cls, path: Path, user: object, timeout: float) -> "GroveFile":
@@ -243,22 +243,30 @@ class GroveFile:
                 hint="put it back; Weft goes on by itself once it is there",
             )
 
-    def _run_group(self, take: Take, hold: Callable[[], None]) -> None:
+    def _run_group(self, take: Take, hold: Callable[[], None]) -> bool:
+        with self._lock.hold():
+            return self._run_locked(take, hold)
+
+    def _run_now(self, take: Take, hold: Callable[[], None]) -> bool:
+        with self._lock.hold_if_free() as is_held:
+            return is_held and self._run_locked(take, hold)
+
+    def _run_locked(self, take: Take, hold: Callable[[], None]) -> bool:
+        hold()
         try:
-            with self._lock.hold():
-                hold()
-                connection = self._connection
-                if connection is None:
-                    connection = self._connection = self._open_connection()
-                commit_together(_SqliteGroup(self, connection), take())
-                if self._is_replaced:
-                    self._disconnect()
-                    return
-                if self._purges or self._traces_left:
-                    self._purge(connection)
-                self._checkpoint(connection)
+            connection = self._connection
+            if connection is None:
+                connection = self._connection = self._open_connection()
+            commit_together(_SqliteGroup(self, connection), take())
+            if self._is_replaced:
+                self._disconnect()
+                return True
+            if self._purges or self._traces_left:
+                self._purge(connection)
+            self._checkpoint(connection)
         except (DBAPIError, sqlite3.Error) as error:
             raise explain(error, self.path) from error
+        return True
 
     def require_current(self) -> None:
         """Before a commit: it must go into the log that others see."""
