@@ -103,6 +103,13 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
     return content.blocks if isinstance(content, Mixed) else (content,)
 
 
+def content_of_blocks(blocks: Sequence[Block]) -> Content:
+    """One content of some blocks; no blocks are an empty text."""
+    if not blocks:
+        return Text("")
+    return blocks[0] if len(blocks) == 1 else Mixed(tuple(blocks))
+
+
 def spoken_text(content: Content) -> str:
     """The words of a node: its text blocks, without thinking, tools or media."""
     if isinstance(content, Text):

@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 
 from weft.context.result import AssembledContext, RequestBody
+from weft.context.tool_text import in_words
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.adapter import dry_run
 from weft.providers.base import ModelProfile, Parameters, Request
@@ -22,6 +23,7 @@ from weft.tree.content import blob_refs
 from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 _SEED_RANGE = 2**31
 _OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
@@ -52,6 +54,12 @@ class ModelRequest:
     @property
     def profile(self) -> ModelProfile:
         return self.answering.profile or ModelProfile()
+
+    @property
+    def reads_calls(self) -> bool:
+        """Whether its tools are described in words, and called in words."""
+        options = self.options
+        return bool(options.tools) and self.answering.calls_in_words and options.tool_choice != ToolChoice.NONE
 
     @property
     def calls(self) -> tuple[Request, ...]:
@@ -123,6 +131,8 @@ def model_request(
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system
+    if answering.calls_in_words:
+        messages = in_words(messages)
     if prefill and not context.controls.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
         messages, words = _with_prefill(messages)
@@ -133,6 +143,8 @@ def model_request(
         prompt=context.document,
         system=blocks,
         parameters=parameters,
+        tools=() if answering.calls_in_words else tuple(options.tools),
+        tool_choice=ToolChoice(options.tool_choice),
         prefill=words,
         cache=context.controls,
         media=Media(blobs, messages),
@@ -206,13 +218,15 @@ class Media(Mapping[str, bytes]):
 
 def neutral_hash(request: Request) -> str:
     """SHA-256 of what is asked, in nobody's dialect: to know it again after assembling it again."""
-    value: JsonObject = {
+    value: dict[str, JsonValue] = {
         "model": request.model,
         "system": list(request.system),
         "messages": [message_to_wire(message) for message in request.messages],
         "prompt": request.prompt,
         "prefill": request.prefill,
     }
+    if request.tools:
+        value |= {"tools": [tool.to_wire() for tool in request.tools], "toolChoice": request.tool_choice.value}
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
