@@ -9,16 +9,17 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.context.layers.blocks import leave_open
+from weft.context.items.blocks import leave_open
+from weft.context.rows import Candidate
 from weft.tree.content import Block, Text, ToolCall, ToolResult
 from weft.tree.json import JsonValue
 from weft.tree.message import Message
 from weft.tree.node import Role
 from weft.tree.tool_spec import ToolSpec
 
-CALL_TOKENS = 16
+_CALL_TOKENS = 16
 """What the tags around a call add to its name and arguments, at most."""
-RESULT_TOKENS = 36
+_RESULT_TOKENS = 36
 """What the tags around a result add to its text, at most: the name is not stored with it."""
 _ELEMENT = "use_tool"
 _TAG = f"<{_ELEMENT}"
@@ -116,7 +117,7 @@ def _arguments(text: str, start: int) -> tuple[JsonValue, int] | None:
     if closed is None:
         return None
     written = text[start : closed.start()].strip()
-    return ({} if not written else written), closed.end()
+    return written or {}, closed.end()
 
 
 def _past_blanks(text: str, place: int) -> int:
@@ -157,6 +158,13 @@ def with_calls(blocks: Sequence[Block], call_id: str) -> tuple[Block, ...]:
         for index, (name, arguments) in enumerate(read.calls)
     )
     return (*others, *([Text(read.words)] if read.words else ()), *calls)
+
+
+def tag_tokens(row: Candidate) -> int:
+    """What the tags around a level's calls and results cost."""
+    if row.tools is None:
+        return 0
+    return _CALL_TOKENS * len(row.tools.calls) + _RESULT_TOKENS * len(row.tools.results)
 
 
 def in_words(messages: Sequence[Message]) -> tuple[Message, ...]:

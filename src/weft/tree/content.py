@@ -146,6 +146,11 @@ def holds_results(content: Content) -> bool:
     return any(isinstance(block, ToolResult) for block in blocks_of(content))
 
 
+def is_tool_results(content: Content) -> bool:
+    """Whether a node holds what tools gave, and nothing else."""
+    return all(isinstance(block, ToolResult) for block in blocks_of(content))
+
+
 def blob_refs(content: Content) -> Iterator[str]:
     """The media a node points to."""
     for block in blocks_of(content):

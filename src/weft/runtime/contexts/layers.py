@@ -17,6 +17,7 @@ from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tool_text import describe_tools
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import Mounted
@@ -77,6 +78,7 @@ class Assembler(RequestReader):
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
+        in_words = options.tool_calling is False
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),
@@ -87,7 +89,10 @@ class Assembler(RequestReader):
             fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
             standing=stood.standing,
             tool_outputs=options.tool_outputs,
-            tool_descriptions=options.tool_descriptions,
+            tools=() if in_words else tuple(options.tools),
+            tool_descriptions=JOINT.join(
+                filter(None, [describe_tools(options.tools) if in_words else "", options.tool_descriptions])
+            ),
             memory_block=options.memory_block,
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
@@ -152,6 +157,7 @@ class Contexts(Assembler):
             options,
             self.store.blobs,
             prefill=bool(resolved.prefill),
+            tool_calling=resolved.tool_calling is not False,
             window=resolved.window,
             grove=facts.grove_id,
             typed=inputs.request.pending.text,

@@ -71,11 +71,6 @@ class AnsweringAgent:
     missing: WeftError | None = None
     """Why there is no provider."""
 
-    @property
-    def calls_in_words(self) -> bool:
-        """Whether its model has no tool calling: calls and results are text there."""
-        return self.profile is not None and not self.profile.tools
-
 
 def answering_agents(
     session: Session,

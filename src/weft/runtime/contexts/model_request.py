@@ -48,6 +48,8 @@ class ModelRequest:
     """Its input that was no node yet."""
     kept: bool = True
     """Whether it is kept with its turn, for later requests to be compared with."""
+    calls_in_words: bool = False
+    """Whether the model has no tool calling: calls and results are text."""
     refusal: WeftError | None = field(default=None, compare=False)
     """Why it cannot be sent."""
 
@@ -59,7 +61,7 @@ class ModelRequest:
     def reads_calls(self) -> bool:
         """Whether its tools are described in words, and called in words."""
         options = self.options
-        return bool(options.tools) and self.answering.calls_in_words and options.tool_choice != ToolChoice.NONE
+        return self.calls_in_words and bool(options.tools) and options.tool_choice != ToolChoice.NONE
 
     @property
     def calls(self) -> tuple[Request, ...]:
@@ -121,6 +123,7 @@ def model_request(
     blobs: BlobStore,
     *,
     prefill: bool,
+    tool_calling: bool = True,
     window: int | None = None,
     grove: str = "",
     typed: str = "",
@@ -131,7 +134,7 @@ def model_request(
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system
-    if answering.calls_in_words:
+    if not tool_calling:
         messages = in_words(messages)
     if prefill and not context.controls.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
@@ -143,7 +146,7 @@ def model_request(
         prompt=context.document,
         system=blocks,
         parameters=parameters,
-        tools=() if answering.calls_in_words else tuple(options.tools),
+        tools=tuple(options.tools) if tool_calling else (),
         tool_choice=ToolChoice(options.tool_choice),
         prefill=words,
         cache=context.controls,
@@ -157,6 +160,7 @@ def model_request(
         grove=grove,
         typed=typed,
         kept=kept and envelope is not None,
+        calls_in_words=not tool_calling,
         refusal=_refusal(parameters, answering.profile),
     )
 
@@ -226,7 +230,10 @@ def neutral_hash(request: Request) -> str:
         "prefill": request.prefill,
     }
     if request.tools:
-        value |= {"tools": [tool.to_wire() for tool in request.tools], "toolChoice": request.tool_choice.value}
+        value |= {
+            "tools": [tool.to_wire() for tool in request.tools],
+            "toolChoice": request.tool_choice.value,
+        }
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 

@@ -1,5 +1,6 @@
 """The options of a context: every keyword with its type, its default and its description."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -98,6 +99,9 @@ class ContextOptions(SamplingOptions):
     prefill: bool | None = option(None, "Whether a request may end with an assistant's message.")
     completion: bool | None = option(
         None, "Whether the model continues a document as it is; references go to chat models only."
+    )
+    tool_calling: bool | None = option(
+        None, "Whether the model has tool calling; default: what it says. Without it, calls are words."
     )
     annotations: bool | Collection[Identified | str] = option(
         False, "True includes the annotations on the path's nodes, a list those of these nodes."
@@ -201,7 +205,8 @@ class ContextOptions(SamplingOptions):
         usual = {each.name: each.default for each in fields(ContextOptions)}
         found = {camel(name): value for name, value in given.items() if value != usual[name]}
         if self.tools:
-            found["tools"] = [tool.to_wire() for tool in self.tools]
+            # As texts: what is kept has its keys sorted, and what is sent has them in their own order.
+            found["tools"] = [tool.json for tool in self.tools]
         if self.tool_choice != ToolChoice.AUTO:
             found["toolChoice"] = str(self.tool_choice)
         return found
@@ -212,7 +217,7 @@ class ContextOptions(SamplingOptions):
         names = {camel(each.name): each.name for each in fields(cls)}
         found = {names[name]: value for name, value in kept.items()}
         if "tools" in found:
-            found["tools"] = tuple(ToolSpec.from_wire(each) for each in found["tools"])
+            found["tools"] = tuple(ToolSpec.from_wire(json.loads(each)) for each in found["tools"])
         return found
 
 
@@ -229,6 +234,7 @@ _FURTHER = (
         "prefix_cache",
         "prefill",
         "completion",
+        "tool_calling",
         "annotations",
         "tool_descriptions",
         "memory_block",

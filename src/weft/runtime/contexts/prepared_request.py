@@ -11,11 +11,12 @@ from sqlalchemy import select
 from weft.context.cache.controls import cache_controls
 from weft.context.cache.prediction import CacheForecast
 from weft.context.cache.prefix_monitor import (
+    DESCRIPTIONS,
     Instability,
     Trigger,
     expected_triggers,
     watch,
-    watch_descriptions,
+    watch_tools,
 )
 from weft.context.envelope import Envelope, Layer, sha256_of
 from weft.context.items.item_types import LayerId
@@ -165,7 +166,10 @@ def watch_turn(inputs: "ContextInputs", envelope: Envelope, agent: Agent) -> lis
     descriptions = [sha256_of(text) for text in envelope.descriptions]
     return [
         *watch(before, envelope, triggers),
-        *watch_descriptions(cast("list[str]", record["toolDescriptions"]), descriptions, triggers),
+        *watch_tools([str(record.get("tools") or "")], [envelope.tools_hash], triggers),
+        *watch_tools(
+            cast("list[str]", record["toolDescriptions"]), descriptions, triggers, segment=DESCRIPTIONS
+        ),
     ]
 
 
