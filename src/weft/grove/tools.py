@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from weft.context.layers.blocks import ToolOutput
+from weft.context.items.blocks import ToolOutput
 from weft.runtime.operations.executor import Caller
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import OfferedTool, ToolRun, ToolService

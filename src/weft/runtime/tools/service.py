@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.layers.blocks import CitedSource, ToolOutput, is_tag
+from weft.context.items.blocks import CitedSource, ToolOutput, is_tag
 from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
 from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, installed_tools, say
 from weft.redaction import redact

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 
-from weft.context.layers.items import document, node
+from weft.context.items.item_types import document, node
 from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import GroveHit, ToolContext, WebPage
