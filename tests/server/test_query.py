@@ -9,7 +9,7 @@ from weft.runtime.records.options import RecordListOptions, StreamListOptions
 
 CONTEXT = "/api/trees/{tree}/nodes/{node}/context"
 ROUTES = [
-    (CONTEXT, ContextOptions, {"tool_outputs", "items"}),
+    (CONTEXT, ContextOptions, {"tool_outputs", "items", "tools"}),
     ("/api/records", RecordListOptions, set()),
     ("/api/records/streams", StreamListOptions, set()),
     ("/api/events", EventOptions, set()),

@@ -124,9 +124,7 @@ class ContextOptions(SamplingOptions):
         "Tools that the model may call: by its provider's own tool calling, else in words.",
         wanted="a list of tools: ToolSpec(name=…, description=…, schema=…)",
     )
-    tool_choice: ToolChoice | str = option(
-        ToolChoice.AUTO, "Whether the model may call its tools: auto, none or required."
-    )
+    tool_choice: str = option("auto", "Whether the model may call its tools: auto, none or required.")
     tool_descriptions: str = option("", "Descriptions of the tools that the model may call.")
     memory_block: str = option("", "A loom-aware agent's memory, which is not cached.")
     loom_context: str = option("", "A loom-aware agent's view of the tree.")
