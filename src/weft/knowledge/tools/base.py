@@ -12,6 +12,7 @@ from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, o
 from weft.context.layers.items import ContextItem
 from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
+from weft.knowledge.retrieval import Period, Retrieval
 from weft.plugins import Plugins
 from weft.tree.json import JsonObject, JsonValue
 
@@ -23,23 +24,6 @@ class ToolArguments(BaseModel):
 
 
 A = TypeVar("A", bound=ToolArguments)
-
-
-class Period(NamedTuple):
-    """A period of time; its end is not part of it. None: open."""
-
-    start: datetime | None
-    end: datetime | None
-
-    def has(self, moment: datetime) -> bool:
-        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
-
-
-class GroveHit(NamedTuple):
-    """A document or node with the words of a search."""
-
-    title: str
-    item: ContextItem
 
 
 class WebPage(NamedTuple):
@@ -66,10 +50,10 @@ class ToolContext:
     now: datetime
     """With its time zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = (
-        lambda _words, _kinds, _period: ()
+    retrieve: Callable[[str, frozenset[str], int, Period | None], Retrieval] = (
+        lambda _question, _places, _limit, _period: Retrieval()
     )
-    """Documents and nodes with any of the words."""
+    """The best passages of notes, documents and nodes about a question."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""

@@ -6,18 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.layers.items import document, node
-from weft.errors import InvalidInputError, WeftError
-from weft.knowledge.passages import shared_beginning
-from weft.knowledge.tools.base import AnyTool, GroveHit, ToolContext, ToolRegistry, WebPage, installed_tools
+from weft.errors import WeftError
+from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, WebPage, installed_tools
 from weft.providers.search_engine import SearchEngine, chosen_engine
-from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
-from weft.runtime.search.options import SearchOptions
-from weft.runtime.search.results import Hit, HitKind
-from weft.runtime.search.search import search
+from weft.runtime.operations.projects import mounted_in
+from weft.runtime.search.retrieval import retrieve
 from weft.runtime.views.reader import Reader
-from weft.tree.content import plain_text
 from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
@@ -25,10 +20,6 @@ from weft.tree.node import Identified, Node
 if TYPE_CHECKING:
     from weft.context.layers.blocks import ToolOutput
     from weft.knowledge.notes import Mounted
-    from weft.knowledge.tools.base import Period
-
-_KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
-_MOST_HITS = 60
 
 
 class TurnToolCall(NamedTuple):
@@ -82,10 +73,13 @@ class TurnTools:
         return outputs
 
     def _desk(self, at: Identified | str | None) -> ToolContext:
+        turn = None if at is None else self._turn(at)
         desk = ToolContext(
             now=from_microseconds(self.caller.executor.clock()).astimezone(MACHINE_ZONE),
             mounted=self._mounted,
-            find=_Search(self.caller, None if at is None else self._turn(at)),
+            retrieve=lambda question, places, limit, period: retrieve(
+                self.caller, question, places=places, limit=limit, period=period, at=turn
+            ),
         )
         try:
             provider = chosen_engine()
@@ -99,41 +93,6 @@ class TurnTools:
 
     def _mounted(self) -> "Mounted":
         return mounted_in(self.caller)
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Documents and nodes by the grove's own index."""
-
-    caller: Caller
-    turn: Node | None
-
-    def __call__(
-        self, words: Sequence[str], places: frozenset[str], period: "Period | None"
-    ) -> Sequence[GroveHit]:
-        kinds = [_KINDS[place] for place in sorted(places)]
-        after, before = (None, None) if period is None else period
-        query = " or ".join(f'"{shared_beginning(word)}"*' for word in words)
-        wanted = SearchOptions(query=query, kinds=kinds, after=after, before=before, limit=_MOST_HITS)
-        hits = search(self.caller.store, self.caller.actor, wanted)
-        return [self._found(hit) for hit in hits if not self._on_the_way(hit)]
-
-    def _on_the_way(self, hit: Hit) -> bool:
-        """Whether it is said before the question anyway, or is the question itself."""
-        turn = self.turn
-        if turn is None or hit.kind is not HitKind.NODE or hit.tree_id != turn.tree_id:
-            return False
-        return Reader.of(self.caller).leads_to(turn.tree_id, hit.id, turn.id)
-
-    def _found(self, hit: Hit) -> GroveHit:
-        when = hit.created_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        if hit.kind is HitKind.DOCUMENT:
-            read = Reader.of(self.caller).document(hit.id)
-            return GroveHit(read.title, document(read.id, read.content, title=read.title, modified=when))
-        if hit.tree_id is None or hit.local_id is None:
-            raise InvalidInputError(f"a {hit.kind} cannot be shown here")
-        text = plain_text(Reader.of(self.caller).node(hit.tree_id, hit.id).content)
-        return GroveHit("", node(hit.local_id, text, title=hit.title, modified=when))
 
 
 @dataclass(frozen=True, slots=True)
