@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from weft.context.layers.items import ContextItem
+from weft.context.items.item_types import ContextItem
 from weft.tree.query import Atom, Query
 from weft.tree.word_splits import is_unspaced, placed_words, split_words
 

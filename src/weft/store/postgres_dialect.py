@@ -112,10 +112,9 @@ class PostgresTerms:
             for atom in atoms
         ]
         everything = select(func.count()).select_from(self._table)
-        total, *counted = session.execute(
-            select(*(each.scalar_subquery() for each in (everything, *numbers)))
-        ).one()
-        return total, counted
+        parts = (each.scalar_subquery() for each in (everything, *numbers))
+        row: Any = session.execute(select(*parts)).one()
+        return row[0], list(row[1:])
 
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None

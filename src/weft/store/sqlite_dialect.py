@@ -92,8 +92,8 @@ class SqliteTerms:
             for atom in atoms
         ]
         total = select(func.count()).select_from(self._terms).scalar_subquery()
-        everything, *counted = session.execute(select(total, *numbers)).one()
-        return everything, counted
+        row: Any = session.execute(select(total, *numbers)).one()
+        return row[0], list(row[1:])
 
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput, one_line
+from weft.context.items.blocks import ToolOutput, one_line
 from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, compose, say
 from weft.knowledge.tools.time_info import period_of
 

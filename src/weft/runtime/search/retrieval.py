@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.layers.items import document, node, note, selection
+from weft.context.items.item_types import document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge import embeddings
 from weft.knowledge.notes import Mounted, note_text
