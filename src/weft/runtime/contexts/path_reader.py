@@ -397,7 +397,7 @@ class PathReader:
         else:
             sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
         self.seen |= {row.ulid: row for row in seen}
-        authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
+        authors = {key: self._author(key) for key in {row.author for row in seen}}
         levels: list[Level] = []
         for row in seen:
             size = sizes[row.key]
@@ -428,6 +428,11 @@ class PathReader:
                 )
             levels.append(Level(row, candidate))
         return [self._folded(level) for level in levels] if self.folds.ranges else levels
+
+    def _author(self, key: int) -> str:
+        """The id of an agent."""
+        session, head = self.tree.session, TreeFacts.of(self.tree).grove_head
+        return self.cache.of_grove(head, (PathReader, key), lambda: agent_row(session, key).ulid)
 
     def _folded(self, level: Level) -> Level:
         """A level of a folded range: one of them speaks for all, the others are left out."""
