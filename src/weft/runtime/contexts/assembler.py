@@ -157,8 +157,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
     known, window = answering.profile, options.window
     if known is None:
         return options
-    return replace(
-        options,
+    return options.with_checked(
         window=known.window if window is None and _window_of(answering.agent) is None else window,
         prefix_cache=known.prefix_cache if options.prefix_cache is None else options.prefix_cache,
         prefill=known.prefill if options.prefill is None else options.prefill,
