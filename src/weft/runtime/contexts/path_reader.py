@@ -98,7 +98,7 @@ class PathReader:
     def outline(self, request: ContextRequest) -> PathOutline:
         """The levels that a request can keep. The request's own outline is empty."""
         self.path = self._recall()
-        room = request.budget - request.system_context().tokens
+        room = request.budget - request.system_context.tokens
         strategy = request.preferences.truncation_strategy
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
