@@ -266,7 +266,9 @@ class Preface:
         text = self.text()
         found: list[Block] = [*images, *question]
         if text and question:
-            first, rest = (question[0].text, question[1:]) if isinstance(question[0], Text) else ("", question)
+            first, rest = (
+                (question[0].text, question[1:]) if isinstance(question[0], Text) else ("", question)
+            )
             lead, headed = f"{text}{JOINT}", f"{SEPARATOR}{first}"
             found = [Text(lead), *images, Text(headed), *rest] if images else [Text(lead + headed), *rest]
         elif text:

@@ -257,7 +257,9 @@ def test_a_plug_in_changes_neither_what_is_nested_in_tuples_nor_its_options():
     registry = Registry({"shout": shout})
     found = run_filters(messages, [{"name": "shout", "options": options}], values, registry=registry)
     assert (messages, options, values) == before
-    assert found.messages[0]["content"][0]["text"] == "LOUD"
+    assert found.messages == [
+        {"role": "user", "content": ({**block, "text": "LOUD"}, {**block, "text": "LOUD"})}
+    ]
 
 
 def test_what_json_cannot_hold_is_still_told():
