@@ -72,12 +72,13 @@ def test_front_matter_tags_and_links_are_read():
 def test_a_question_is_looked_for_by_its_words_and_without_spaces_by_pairs():
     def words(question):
         query = query_of(question)
-        return None if query is None else [" ".join(atom.words) for atom in query.atoms]
+        return None if query is None else [" ".join(atom.words) + "*" * atom.prefix for atom in query.atoms]
 
-    assert words("Where is the Café's lamp, the lamp?") == ["where", "is", "the", "cafe", "s", "lamp"]
+    assert words("Where is the Café's lamp, the lamp?") == ["wher*", "is", "the", "cafe", "s", "lamp"]
     assert words("灯在哪里？") == ["灯 在", "在 哪", "哪 里"]
-    assert words("iPhone的电") == ["iphone", "的 电"]
+    assert words("iPhone的电") == ["ipho*", "的 电"]
     assert words("茶") == ["茶"]
+    assert words("Buildings in 12345") == ["buildi*", "in", "12345"]
     assert words("?!") is None
 
 

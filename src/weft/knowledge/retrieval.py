@@ -14,6 +14,8 @@ from weft.tree.word_splits import is_unspaced, placed_words, split_words
 K = TypeVar("K", bound=Hashable)
 
 _MOST_ATOMS = 60
+_SHORTEST_CUT, _ENDINGS, _LONGEST_ENDING = 5, {5: 1, 6: 2, 7: 2}, 3
+"""From this many letters on a word is looked for without its last ones, by its number of letters."""
 _SHARES, _RARE = {1: 0.8, 2: 0.8, 3: 0.6, 4: 0.3, 5: 0.1}, 0.01
 """The share of passages that is expected to have a word, by its number of letters."""
 _EXPECTED = 200
@@ -86,9 +88,16 @@ def _atoms(question: str) -> Iterator[Atom]:
         if alone:
             run.append(place.word)
         else:
-            yield Atom((place.word,))
+            yield _beginning(place.word)
         end = place.end
     yield from _of_run(run)
+
+
+def _beginning(word: str) -> Atom:
+    """The beginning of a word, without what may be its ending: build* for building."""
+    if len(word) < _SHORTEST_CUT or any(letter.isdigit() for letter in word):
+        return Atom((word,))
+    return Atom((word[: -_ENDINGS.get(len(word), _LONGEST_ENDING)],), prefix=True)
 
 
 def _of_run(run: Sequence[str]) -> Iterator[Atom]:
@@ -104,7 +113,7 @@ def rarities(query: Query, total: int = 0, counts: Sequence[int] = ()) -> dict[A
     """
     weights: dict[Atom, float] = {}
     for atom, count in zip(query.atoms, counts or [0] * len(query.atoms), strict=True):
-        share = _RARE if len(atom.words) > 1 else _SHARES.get(len("".join(atom.words)), _RARE)
+        share = _RARE if len(atom.words) > 1 or atom.prefix else _SHARES.get(len("".join(atom.words)), _RARE)
         seen, among = count + share * _EXPECTED, total + _EXPECTED
         weights[atom] = math.log1p((among - seen) / seen)
     return weights
@@ -119,7 +128,11 @@ def coverage(texts: Sequence[str], query: Query, weights: Mapping[Atom, float]) 
         for index, word in enumerate(words):
             first.setdefault(word, []).append(index)
         for atom in query.atoms:
-            if any(atom.ends_at(index, words) for index in first.get(atom.words[0], ())):
+            if atom.prefix:
+                begins = any(word.startswith(atom.words[0]) for word in first)
+            else:
+                begins = any(atom.ends_at(index, words) for index in first.get(atom.words[0], ()))
+            if begins:
                 present.add(atom)
     whole = sum(weights[atom] for atom in query.atoms)
     return sum(weights[atom] for atom in present) / whole if whole else 0.0
