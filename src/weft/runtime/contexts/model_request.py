@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import orjson
 
+from weft.context.cache.controls import CacheControls
 from weft.context.result import AssembledContext, RequestBody
 from weft.context.tool_text import in_words
 from weft.errors import InvalidInputError, WeftError
@@ -122,6 +123,7 @@ def model_request(
     options: ContextOptions,
     blobs: BlobStore,
     *,
+    cache: CacheControls,
     prefill: bool,
     tool_calling: bool = True,
     window: int | None = None,
@@ -136,7 +138,7 @@ def model_request(
         blocks = envelope.llm_system
     if not tool_calling:
         messages = in_words(messages)
-    if prefill and not context.controls.marks and not answering.agent.loom_aware:
+    if prefill and not cache.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
         messages, words = _with_prefill(messages)
     parameters = parameters_for(answering.agent, options)
@@ -149,7 +151,7 @@ def model_request(
         tools=tuple(options.tools) if tool_calling else (),
         tool_choice=ToolChoice(options.tool_choice),
         prefill=words,
-        cache=context.controls,
+        cache=cache,
         media=Media(blobs, messages),
     )
     return ModelRequest(
@@ -204,9 +206,12 @@ class Media(Mapping[str, bytes]):
 
     def __init__(self, blobs: BlobStore, messages: tuple[Message, ...]) -> None:
         self._blobs = blobs
-        self._refs = dict.fromkeys(
-            ref for message in messages for block in message.blocks for ref in blob_refs(block)
-        )
+        self._messages = messages
+
+    @cached_property
+    def _refs(self) -> dict[str, None]:
+        blocks = (block for message in self._messages for block in message.blocks)
+        return dict.fromkeys(ref for block in blocks for ref in blob_refs(block))
 
     def __getitem__(self, ref: str) -> bytes:
         if ref not in self._refs:
