@@ -13,7 +13,7 @@ from weft.errors import InvalidInputError
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
-    from weft.context.layers.blocks import ToolOutput
+    from weft.context.items.blocks import ToolOutput
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool

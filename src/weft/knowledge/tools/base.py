@@ -8,8 +8,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
-from weft.context.layers.items import ContextItem
+from weft.context.items.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
+from weft.context.items.item_types import ContextItem
 from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.plugins import Plugins

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.layers.items import document, node
+from weft.context.items.item_types import document, node
 from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
 from weft.knowledge.tools.base import AnyTool, GroveHit, ToolContext, ToolRegistry, WebPage, installed_tools
@@ -23,7 +23,7 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 
 if TYPE_CHECKING:
-    from weft.context.layers.blocks import ToolOutput
+    from weft.context.items.blocks import ToolOutput
     from weft.knowledge.notes import Mounted
     from weft.knowledge.tools.base import Period
 
