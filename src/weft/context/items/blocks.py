@@ -140,7 +140,7 @@ class ToolOutput:
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):
-            if _TOOL_NAME.match(name) is None:
+            if not is_tag(name):
                 raise InvalidInputError(
                     f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
                 )
@@ -150,6 +150,11 @@ class ToolOutput:
         content = leave_open(clean(self.content), self.name)
         inner = f"\n{content}\n" if content else "\n"
         return f"<{self.name}{attributes}>{inner}</{self.name}>"
+
+
+def is_tag(name: str) -> bool:
+    """True if a tool or an attribute can have this name."""
+    return _TOOL_NAME.match(name) is not None
 
 
 def render_tools(outputs: Sequence[ToolOutput]) -> str:

@@ -14,7 +14,7 @@ from weft.tree.node import Identified
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
-    from weft.context.layers.blocks import ToolOutput
+    from weft.context.items.blocks import ToolOutput
 
 
 class Runner(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weft.context.layers.envelope import Envelope, Segment
-from weft.context.layers.items import LayerId
+from weft.context.envelope import Envelope, Segment
+from weft.context.items.item_types import LayerId
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 

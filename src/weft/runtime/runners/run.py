@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 
-from weft.context.layers.blocks import ToolOutput
+from weft.context.items.blocks import ToolOutput
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
 from weft.runtime.collaboration.run_events import Began, Ending, Finished, Turned
 from weft.runtime.collaboration.run_log import RunLog

@@ -16,11 +16,13 @@ from tests.events.listening import member
 from weft.errors import ConflictError, InvalidInputError, PermissionDeniedError, UnavailableError
 from weft.grove.grove import Grove
 from weft.knowledge.tools.base import ToolRegistry, installed_tools
-from weft.runtime.contexts.turn_tools import MACHINE_ZONE, TurnToolCall, TurnTools
 from weft.runtime.generation.sent_request import Rebuilt
 from weft.runtime.operations.executor import Caller
+from weft.runtime.tools.service import ToolService
+from weft.runtime.tools.tool_context import MACHINE_ZONE
 from weft.testing import Scripted, SteppingClock, grove
 from weft.tree.access import MemberRole
+from weft.tree.content import ToolCall
 
 
 def ids(output):
@@ -54,9 +56,9 @@ def test_what_tools_gave_stands_before_the_question_and_in_no_later_turn(desk):
     question = desk.ask("What is there?", "b.md")
     outputs = desk.grove.tools.run_all(
         [
-            TurnToolCall("readNote", {"path": "a.md"}),
-            TurnToolCall("getTimeInfo", {}),
-            TurnToolCall("readNote", {"path": "b.md"}),
+            ToolCall(id="1", name="readNote", arguments={"path": "a.md"}),
+            ToolCall(id="1", name="getTimeInfo", arguments={}),
+            ToolCall(id="1", name="readNote", arguments={"path": "b.md"}),
         ],
         at=question,
     )
@@ -141,11 +143,12 @@ def test_what_tools_gave_is_sent_and_kept_with_its_request():
 def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
     monkeypatch.setenv("WEFT_WEB_SEARCH", "altavista")
     broken = {"broken": EntryPoint("broken", "nowhere:tool", "weft.tools")}
-    tools = TurnTools(desk.grove.caller, ToolRegistry(installed={**installed_tools()._installed, **broken}))
-    off = {each.name: each.off for each in tools if each.off}
+    registry = ToolRegistry(installed={**installed_tools()._installed, **broken})
+    off = {each.name: each.off for each in ToolService(desk.grove.caller, registry).offered() if each.off}
     assert list(off) == ["broken", "webSearch"]
     assert "cannot be loaded" in off["broken"]
     assert "unknown search engine 'altavista'" in off["webSearch"]
+    tools = desk.grove.tools
     assert tools.run("getTimeInfo").name == "getTimeInfo"
     with pytest.raises(UnavailableError, match="webSearch is off: WEFT_WEB_SEARCH: unknown search engine"):
         tools.run("webSearch", query="lamp")

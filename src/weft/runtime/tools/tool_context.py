@@ -1,15 +1,15 @@
-"""Tools of a turn over a grove: which there are, and what they give to whoever may see it."""
+"""What tools can read: vaults, documents and trees of a grove, as far as the caller may, and the web."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from weft.context.items.item_types import document, node
 from weft.errors import InvalidInputError, WeftError
 from weft.knowledge.passages import shared_beginning
-from weft.knowledge.tools.base import AnyTool, GroveHit, ToolContext, ToolRegistry, WebPage, installed_tools
+from weft.knowledge.tools.base import GroveHit, ToolContext, WebPage
 from weft.providers.search_engine import SearchEngine, chosen_engine
 from weft.runtime.contexts.items import mounted_in
 from weft.runtime.operations.executor import Caller
@@ -18,87 +18,33 @@ from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.views.reader import Reader
 from weft.tree.content import plain_text
-from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 
 if TYPE_CHECKING:
-    from weft.context.items.blocks import ToolOutput
-    from weft.knowledge.notes import Mounted
     from weft.knowledge.tools.base import Period
 
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
 
 
-class TurnToolCall(NamedTuple):
-    """A tool by name, and what it is called with."""
-
-    name: str
-    arguments: Mapping[str, JsonValue]
-
-
-class Offered(NamedTuple):
-    """A tool as it can be called here."""
-
-    name: str
-    tool: AnyTool | None
-    """None where the package that brings it is broken."""
-    off: str | None
-    """Why it cannot be called, where it cannot."""
+def tool_context(caller: Caller, at: Identified | str | None = None) -> ToolContext:
+    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again."""
+    context = ToolContext(
+        now=from_microseconds(caller.executor.clock()).astimezone(MACHINE_ZONE),
+        mounted=lambda: mounted_in(caller),
+        find=_Search(caller, None if at is None else node_at(caller, at)),
+    )
+    try:
+        engine = chosen_engine()
+    except WeftError as error:
+        # What is wrong with it concerns the web search, and no other tool.
+        return replace(context, web_off=error.message)
+    return context if engine is None else replace(context, web=_Web(engine))
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTools:
-    """What can be looked up for a turn. Outputs go to `context`, `envelope` or `generate` as `tool_outputs`."""
-
-    caller: Caller
-    registry: ToolRegistry = field(default_factory=installed_tools)
-
-    def __iter__(self) -> Iterator[Offered]:
-        desk = self._desk(None)
-        for name in self.registry.names:
-            try:
-                tool = self.registry.tool(name)
-            except WeftError as error:
-                yield Offered(name, None, error.message)
-            else:
-                yield Offered(name, tool, tool.missing(desk))
-
-    def run(self, name: str, *, at: Identified | str | None = None, **arguments: JsonValue) -> "ToolOutput":
-        """Run one tool. `at` is the turn that it is for: what stands on the way to it is not found again."""
-        return self.run_all([TurnToolCall(name, arguments)], at=at)[0]
-
-    def run_all(
-        self, calls: Sequence[TurnToolCall], *, at: Identified | str | None = None
-    ) -> "list[ToolOutput]":
-        """Run several for one turn, in order; all of their sources are numbered on."""
-        desk = self._desk(at)
-        outputs: list[ToolOutput] = []
-        for name, arguments in calls:
-            output = self.registry.tool(name)(desk, arguments)
-            desk = replace(desk, first=desk.first + len(output.sources))
-            outputs.append(output)
-        return outputs
-
-    def _desk(self, at: Identified | str | None) -> ToolContext:
-        desk = ToolContext(
-            now=from_microseconds(self.caller.executor.clock()).astimezone(MACHINE_ZONE),
-            mounted=self._mounted,
-            find=_Search(self.caller, None if at is None else self._turn(at)),
-        )
-        try:
-            provider = chosen_engine()
-        except WeftError as error:
-            # What is wrong with it concerns who searches the web, and no other tool.
-            return replace(desk, web_off=error.message)
-        return desk if provider is None else replace(desk, web=_Web(provider))
-
-    def _turn(self, at: Identified | str) -> Node:
-        return Reader.of(self.caller).find(at if isinstance(at, str) else at.id)
-
-    def _mounted(self) -> "Mounted":
-        return mounted_in(self.caller)
+def node_at(caller: Caller, at: Identified | str) -> Node:
+    return Reader.of(caller).find(at if isinstance(at, str) else at.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +84,14 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Web:
-    """A provider of searches for whoever waits for its answer."""
+    """A search engine, for a caller that waits for its answer."""
 
-    provider: SearchEngine
+    engine: SearchEngine
 
     def search(self, query: str, *, limit: int, period: str | None) -> Sequence[WebPage]:
         from weft.runtime.coordination.background import model_loop  # noqa: PLC0415 - begins a thread
 
-        asked = self.provider.search(query, limit=limit, period=period)
+        asked = self.engine.search(query, limit=limit, period=period)
         return [WebPage(*page) for page in model_loop().submit(asked).result()]
 
 
