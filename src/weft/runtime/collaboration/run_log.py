@@ -71,8 +71,10 @@ class RunLog:
     batch: Batch = Batch()
 
     @classmethod
-    def begin(cls, caller: Caller, place: tuple[str, str], *, agent: int, run: str) -> "RunLog":
-        """Lease the node that is going to be extended, and move the agent's cursor there."""
+    def begin(
+        cls, caller: Caller, place: tuple[str, str], *, agent: int, run: str, runner: str | None = None
+    ) -> "RunLog":
+        """Lease the node that is going to be extended; a collaborator's cursor moves there."""
         (tree, node), actor = place, caller.actor
 
         def work(transaction: Transaction) -> tuple[RunRow, NodeRow]:
@@ -80,13 +82,15 @@ class RunLog:
             require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
-            _refuse_twice(scope, state, agent)
+            if runner is None:
+                _refuse_twice(scope, state, agent)
             until = scope.now + HELD
             wanted = LeaseRow(state.key, start.position, run, agent, 0, until)
             lease = take_lease(transaction, state, wanted, scope.now)
             if lease.run != run:
                 raise lease_taken(scope.transaction, lease)
-            transaction.move_cursor(state.key, agent, start.key, scope.now)
+            if runner is None:
+                transaction.move_cursor(state.key, agent, start.key, scope.now)
             row = RunRow(
                 tree=state.key,
                 run=run,
@@ -101,6 +105,7 @@ class RunLog:
                 batch=Batch().dumped(),
                 attempt=None,
                 started_at=scope.now,
+                runner=runner,
             )
             add_run(transaction, row)
             return row, start
@@ -202,7 +207,12 @@ class RunLog:
 def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
     """An agent has one cursor and one memory in a tree: two runs at once would conflict."""
     runs = schema.runs
-    here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
+    here = (
+        runs.c.tree == tree.key,
+        runs.c.agent == agent,
+        runs.c.held_until > scope.now,
+        runs.c.runner.is_(None),
+    )
     other = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
     if other is not None:
         name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, other.head)

@@ -144,6 +144,8 @@ class RunLoop(ABC, Generic[E]):
         place: StartPlace,
         options: Callable[[], GenerationOptions],
         observer: TurnObserver | None = None,
+        *,
+        forwards: tuple[type, ...] | None = None,
     ) -> tuple[Node | None, WeftError | None]:
         """Have the model speak; the node that came of it, and what went wrong."""
         try:
@@ -153,18 +155,20 @@ class RunLoop(ABC, Generic[E]):
             generation.start()
             if self._is_to_end:
                 generation.stop()
-            return self._hear(generation)
+            return self._hear(generation, self.forwards if forwards is None else forwards)
         except WeftError as error:
             return None, error
         finally:
             with self._guard:
                 self._generation = None
 
-    def _hear(self, generation: GenerationRun) -> tuple[Node | None, WeftError | None]:
+    def _hear(
+        self, generation: GenerationRun, forwards: tuple[type, ...]
+    ) -> tuple[Node | None, WeftError | None]:
         node: Node | None = None
         error: WeftError | None = None
         while (event := generation.channel.get()) is not None:
-            if isinstance(event, self.forwards):
+            if isinstance(event, forwards):
                 self.channel.put(cast("E", event))
             match event:
                 case Started():

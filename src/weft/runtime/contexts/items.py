@@ -1,7 +1,7 @@
 """The items of a path: everything that its turns brought along, each as it was attached, and as it is now."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -31,12 +31,13 @@ from weft.tree.progress import Progress, silent
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 
 
-def mounted_in(caller: Caller) -> Mounted:
-    """The mounted vaults, for an agent that may read notes."""
+def mounted_in(caller: Caller, names: Collection[str] = ()) -> Mounted:
+    """The mounted vaults, or those that are named, for an agent that may read notes."""
     with caller.store.read() as session:
         require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
         require_access(session, caller.actor, MemberRole.READER)
-        return Mounted(load_vaults(session))
+        mounted = Mounted(load_vaults(session))
+    return Mounted([mounted.vault(name) for name in dict.fromkeys(names)]) if names else mounted
 
 
 def item_of(shown: ContextItem) -> Item:

@@ -1,7 +1,8 @@
 """The runners by name, and the options of a question and of its preview."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,11 @@ class Runner(StrEnum):
     PROJECT = "project"
     """As `tools`, in a tree of a project."""
 
+    @property
+    def plans(self) -> bool:
+        """Whether a planner picks tools before the model is asked."""
+        return self in {Runner.TOOLS, Runner.PROJECT}
+
 
 class Planner(StrEnum):
     """What picks the tools of a turn."""
@@ -47,6 +53,7 @@ _PLANNER = "What picks tools: auto, model or rules; auto is the model where its 
 _TOOLS = "Only these tools may be used; default: all that are on."
 _COMPOSER = "Instructions for the form of the answer, given once before the question."
 _NAMES = "a list of names"
+_PLAN_TOKENS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +101,23 @@ class AskOptions(RunOptions):
     def chosen_planner(self) -> Planner:
         return planner_of(self.planner)
 
-    def answering(self, agent: str, outputs: "Sequence[ToolOutput]" = ()) -> GenerationOptions:
-        """How the answer itself is generated."""
-        names = [each.name for each in fields(RunOptions) if each.name in GenerationOptions.specs()]
-        return GenerationOptions(
-            **{name: getattr(self, name) for name in names}, agent=agent, tool_outputs=tuple(outputs)
-        )
+    def answering(
+        self, agent: str, outputs: "Sequence[ToolOutput]" = (), most: Decimal | None = None
+    ) -> GenerationOptions:
+        """How the answer itself is generated; `most` is what it may cost, in dollars."""
+        return replace(self.generation, agent=agent, tool_outputs=tuple(outputs), max_price=most)
+
+    def planning(self, agent: str, most: Decimal | None = None) -> GenerationOptions:
+        """How a planner's list is generated."""
+        return replace(self.answering(agent, most=most), temperature=0.0, max_tokens=_PLAN_TOKENS, seed=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroveAskOptions(AskOptions):
+    """How a question is asked in a grove: in the last tree, in another, or in a new one."""
+
+    tree: Identified | str | None = option(None, "The tree, or its id; default: the last one used.")
+    new: bool = option(False, "Plant a new tree for the question.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +133,11 @@ class PreviewOptions(ContextOptions):
         # Without arguments `super` looks for the class that slots replaced.
         super(PreviewOptions, self).__post_init__()
         _ = self.chosen_runner
+
+    @property
+    def names_runner(self) -> bool:
+        """Whether the turn is to be run in a certain way."""
+        return self.runner is not None or bool(self.vaults or self.composer)
 
     @property
     def chosen_runner(self) -> Runner:

@@ -126,7 +126,8 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _FILES = re.compile(
-    r"\b(file tree|folder structure|(?:which|what|list|show)\b.{0,30}\b(?:notes|files|folders))\b", re.IGNORECASE
+    r"\b(file tree|folder structure|(?:which|what|list|show)\b.{0,30}\b(?:notes|files|folders))\b",
+    re.IGNORECASE,
 )
 _WEB = re.compile(r"\b(on the web|search the web|internet|online|google|latest news)\b", re.IGNORECASE)
 _TALK = re.compile(

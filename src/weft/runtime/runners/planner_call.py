@@ -38,7 +38,9 @@ class PlannerRequest:
     """Ids of the nodes whose words are shown."""
 
     @classmethod
-    def first(cls, tools: Sequence[KnownTool], turn: TurnSummary, *, nodes: tuple[str, ...]) -> "PlannerRequest":
+    def first(
+        cls, tools: Sequence[KnownTool], turn: TurnSummary, *, nodes: tuple[str, ...]
+    ) -> "PlannerRequest":
         return cls(planner_instructions(tools), (Message(Role.USER, (Text(turn.text),)),), nodes)
 
     def again(self, reply: str, correction: str) -> "PlannerRequest":

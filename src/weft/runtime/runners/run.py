@@ -28,7 +28,6 @@ from weft.runtime.tools.policy import Approver
 from weft.tree.content import ToolCall
 from weft.tree.node import Node
 
-_PLANNERS = (Runner.TOOLS, Runner.PROJECT)
 _NOT_IN_NOTES = "not in the notes: nothing was found about this"
 _TRIES = 2
 """How often a model may plan: a list that is not valid is asked for once more."""
@@ -43,7 +42,13 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def __init__(self, caller: Caller, task: RunnerTask, approver: Approver | None = None) -> None:
         super().__init__(caller, task.options)
         self._task = task
-        self._tools = RunnerTools.of(caller, task, approver)
+        self._tools = RunnerTools.of(
+            caller, task.node_id, names=task.options.tool_names, vaults=task.options.vaults, approver=approver
+        )
+
+    @property
+    def runner(self) -> Runner:
+        return self._task.runner
 
     def _work(self) -> Finished:
         task = self._task
@@ -106,7 +111,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
         calls: Sequence[ToolCall] = ()
         if task.runner is Runner.VAULT:
             calls = [retrieval_call(turn.question)]
-        elif task.runner in _PLANNERS:
+        elif task.runner.plans:
             calls = self._planned(log, turn)
         outputs = self._run_tools(calls)
         if task.runner is Runner.VAULT and not any(each.sources for each in outputs):
@@ -159,6 +164,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
         """The model's own list; None where it gave none that is valid, and rules decide."""
         task, tools = self._task, self._tools.known()
         request = PlannerRequest.first(tools, turn, nodes=(task.node_id,))
+        why = ""
         for _ in range(_TRIES):
             heard = PlannerAnswer()
             place = StartPlace(tree=task.tree_id, node=log.head.ulid, moves=False, turn=request)

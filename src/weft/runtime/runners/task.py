@@ -25,8 +25,10 @@ from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.settings import ChangeSettings
 from weft.runtime.runners.options import AskOptions, Runner
+from weft.runtime.runners.turn_tools import RunnerTools
 from weft.runtime.views.reader import Reader
 from weft.store import schema
+from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType
 from weft.tree.content import holds_results, makes_calls
@@ -57,10 +59,8 @@ def runner_task(caller: Caller, tree: str, options: AskOptions) -> RunnerTask:
     node = None if options.node is None else ids_of([options.node])[0]
     starts = StartPointReader(caller.store, caller.actor)
     here = starts.here(tree, node, caller.executor.clock())
-    require_envelope(here.mode)
-    if runner is Runner.PROJECT:
-        _require_project(caller, here)
-    _require_vaults(caller, runner, options.vaults)
+    require_runner(caller, here.tree_id, runner, options.vaults)
+    RunnerTools.of(caller, here.node_id, names=options.tool_names)
     answering = _answering(caller, options)
     start = _interrupted_at(caller, here) if options.resume else here.node_id
     if options.text is not None:
@@ -70,8 +70,16 @@ def runner_task(caller: Caller, tree: str, options: AskOptions) -> RunnerTask:
     )
 
 
-def require_envelope(mode: Mode) -> None:
-    """Refuse a document: a runner's turn is laid out in layers, and a document has none."""
+def require_runner(caller: Caller, tree: str, runner: Runner, vaults: Collection[str]) -> None:
+    """Refuse what a runner cannot do here; a document first: its turn has no envelope."""
+    _require_envelope(Reader.of(caller).tree(tree).mode)
+    if runner is Runner.PROJECT:
+        _require_project(caller, tree)
+    _require_vaults(caller, runner, vaults)
+
+
+def _require_envelope(mode: Mode) -> None:
+    """A runner's turn is laid out in layers, and a document has none."""
     if mode is not Mode.DIALOGUE:
         raise InvalidInputError(
             "runners answer conversations: a document has no envelope",
@@ -79,10 +87,12 @@ def require_envelope(mode: Mode) -> None:
         )
 
 
-def _require_project(caller: Caller, here: StartPoint) -> None:
+def _require_project(caller: Caller, tree: str) -> None:
     trees = schema.trees
     with caller.store.read() as session:
-        row = session.execute(select(trees.c.project).where(trees.c.key == here.tree)).scalar_one()
+        row = session.execute(
+            select(trees.c.project).where(trees.c.key == find_tree(session, tree))
+        ).scalar_one()
     if row is None:
         raise InvalidInputError(
             "this tree belongs to no project", hint="assign it to one, or use the runner tools"

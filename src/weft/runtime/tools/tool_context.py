@@ -1,7 +1,7 @@
 """What tools can read: vaults, documents and trees of a grove, as far as the caller may, and the web."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
@@ -28,11 +28,16 @@ _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
 
 
-def tool_context(caller: Caller, at: Identified | str | None = None) -> ToolContext:
-    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again."""
+def tool_context(
+    caller: Caller, at: Identified | str | None = None, vaults: Collection[str] = ()
+) -> ToolContext:
+    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again.
+
+    Where vaults are named, no other can be read.
+    """
     context = ToolContext(
         now=from_microseconds(caller.executor.clock()).astimezone(MACHINE_ZONE),
-        mounted=lambda: mounted_in(caller),
+        mounted=lambda: mounted_in(caller, vaults),
         find=_Search(caller, None if at is None else node_at(caller, at)),
     )
     try:
