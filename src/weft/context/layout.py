@@ -122,12 +122,12 @@ def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
 
 def _stripped(layout: Layout, request: ContextRequest) -> Layout:
     strip, outline = request.strip, layout.outline
-    if strip is None or not strip.summary.strip():
+    if strip is None:
         return layout
     start = _last_turns(layout, strip.turns)
     if strip.through is not None:
         start = min(start, strip.through + 1 - layout.offset)
-    if start <= outline.first:
+    if start <= outline.first or not strip.text_before(layout.offset + start).strip():
         # What is kept was not read, or there is nothing before it to replace.
         return layout
     cut = start - outline.first
@@ -219,7 +219,8 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
     texts = tuple(each.render() for each in held)
-    summary = clean(request.strip.summary).strip() if request.strip is not None and layout.stripped else ""
+    strip = request.strip if layout.stripped else None
+    summary = "" if strip is None else clean(strip.text_before(layout.offset)).strip()
     return SystemLayers(
         standing=standing,
         held=held,

@@ -59,11 +59,18 @@ class Pending:
 class Strip:
     """History as a strip: a summary, then the last turns as they were."""
 
-    summary: str
+    summary: str = ""
+    """Of all turns before those that are kept; where there is none, `lines` are."""
     turns: int
     """How many turns before the current one are kept in any case."""
     through: int | None = None
     """The last level that the summary covers; later ones are kept too, so that nothing is lost between."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Level → its own summary: only those of the levels that are replaced are shown."""
+
+    def text_before(self, level: int) -> str:
+        """The summary of all levels before this one."""
+        return self.summary or "\n".join(line for own, line in self.lines if own < level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

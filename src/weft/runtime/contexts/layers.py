@@ -281,16 +281,16 @@ def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str
         return None
     rows = walk_up(opened.session, opened.key, end.position)
     told = _summaries(opened, rows)
-    lines: list[str] = []
+    lines: list[tuple[int, str]] = []
     through = -1
     for row in rows:
         if row.key in told and not row.flags & Flag.EXCLUDED:
-            lines.append(f"- [{row.local_id}] {told[row.key]}")
+            lines.append((row.depth, f"- [{row.local_id}] {told[row.key]}"))
         elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
             # From here on there are no summaries: the nodes stay in full.
             break
         through = row.depth
-    return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None
+    return Strip(lines=tuple(lines), turns=turns, through=through) if lines else None
 
 
 def _summaries(opened: Opened, rows: list[NodeRow]) -> dict[int, str]:

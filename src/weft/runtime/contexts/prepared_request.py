@@ -1,49 +1,28 @@
 """A request made ready: what was read for it, its envelope, cache controls, prediction and monitor."""
 
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
-
-from sqlalchemy import select
 
 from weft.context.cache.controls import cache_controls
 from weft.context.cache.prediction import CacheForecast
-from weft.context.cache.prefix_monitor import (
-    Instability,
-    Trigger,
-    expected_triggers,
-    watch,
-    watch_descriptions,
-)
-from weft.context.envelope import Envelope, Layer, sha256_of
-from weft.context.items.item_types import LayerId
 from weft.context.layered import context_of, render_layers
 from weft.context.render import measured, render_context
 from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
-from weft.context.stored_envelope import load_layer, store_envelope
+from weft.context.stored_envelope import store_envelope
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
+from weft.runtime.contexts.prefix_reasons import watch_turn
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import KeepEnvelope
-from weft.runtime.views.reader import Opened
-from weft.store import schema
-from weft.store.lookup import find_agent
-from weft.store.packed_bodies import snapshots_of
-from weft.store.path_queries import ancestor_at_depth, instructing
-from weft.store.request_records import envelope_row, recent_prefixes, record_of, with_places
-from weft.store.rows import NodeRow
-from weft.store.transaction import GROVE
+from weft.store.request_records import recent_prefixes
 from weft.tree.agent import Agent
 from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
-from weft.tree.event_kinds import STEP_KINDS, EventKind, Subject
-from weft.tree.json import JsonObject, JsonValue
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
@@ -75,7 +54,7 @@ def with_cache(
     kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
     since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
     has_sent = TreeFacts.of(opened).has_envelopes
-    unexplained = watch_turn(inputs, envelope, agent) if has_sent else []
+    unexplained = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent) if has_sent else []
     if unexplained:
         warnings = (*envelope.warnings, *(each.message for each in unexplained))
         envelope = replace(envelope, warnings=warnings)
@@ -132,128 +111,6 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
         predicted=forecast.prediction.cached,
         attempt=attempt,
     )
-
-
-_events = schema.events
-_CANDIDATES = 64
-"""Requests among which the last one of this path is looked for."""
-_EVENTS = 1_000
-_SETTINGS = ("library", "changed", "libraryShare")
-_EXCLUDING = frozenset({Subject.EXCLUSION, Subject.PRUNE, Subject.ITEM})
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The stable layers of an earlier request."""
-
-    layers: Mapping[LayerId, Layer]
-
-    def layer(self, name: LayerId) -> Layer:
-        return self.layers[name]
-
-
-def watch_turn(inputs: "ContextInputs", envelope: Envelope, agent: Agent) -> list[Instability]:
-    """What changed, without a recorded reason, since the last request of this path to the same agent."""
-    opened, end = inputs.reader.tree, inputs.reader.end
-    row = _last_on_path(opened, end, agent) if agent.id else None
-    if row is None:
-        return []
-    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
-    before = _layers(opened, record)
-    triggers = set(_triggers(inputs, row, record, envelope, agent))
-    triggers |= expected_triggers(before, envelope)
-    descriptions = [sha256_of(text) for text in envelope.descriptions]
-    return [
-        *watch(before, envelope, triggers),
-        *watch_descriptions(cast("list[str]", record["toolDescriptions"]), descriptions, triggers),
-    ]
-
-
-def _last_on_path(opened: Opened, end: NodeRow, agent: Agent) -> Any | None:
-    session, tree = opened.session, opened.key
-    for row in with_places(session, tree, agent=find_agent(session, agent.id), limit=_CANDIDATES):
-        if (
-            row.depth <= end.depth
-            and ancestor_at_depth(session, tree, end.position, row.depth) == row.position
-        ):
-            return row
-    return None
-
-
-def _layers(opened: Opened, record: JsonObject) -> _Before:
-    def text(digest: str) -> str:
-        return snapshots_of(opened.session, opened.key, [digest])[digest]
-
-    return _Before({name: load_layer(record, name, text) for name in (LayerId.SYSTEM, LayerId.LIBRARY)})
-
-
-def _triggers(
-    inputs: "ContextInputs", row: Any, record: JsonObject, envelope: Envelope, agent: Agent
-) -> Iterator[Trigger]:
-    opened, end = inputs.reader.tree, inputs.reader.end
-    if _asked_otherwise(record, envelope):
-        yield Trigger.SETTINGS
-    if any(each.depth > row.depth for each in instructing(opened.session, opened.key, end.position)):
-        yield Trigger.INSTRUCTION
-    for kind, payload in _since(opened, opened.key, row.created_at):
-        yield from _of_tree_event(kind, payload)
-    for kind, payload in _since(opened, GROVE, row.created_at):
-        yield from _of_grove_event(kind, payload, inputs.stood, agent)
-
-
-def _asked_otherwise(record: JsonObject, envelope: Envelope) -> bool:
-    """Whether the call itself wanted something else than the one before."""
-    manifest = cast("Mapping[str, JsonValue]", record["manifest"])
-    then = cast("Mapping[str, JsonValue]", manifest["settings"])
-    now = envelope.manifest.facts.settings
-    return record["budget"] != envelope.budget or any(then.get(each) != now.get(each) for each in _SETTINGS)
-
-
-def _since(opened: Opened, chain: int, moment: int) -> Iterator[tuple[EventKind | None, dict[str, Any]]]:
-    found = (
-        select(_events.c.kind, _events.c.payload)
-        .where(_events.c.tree == chain, _events.c.created_at >= moment)
-        .order_by(_events.c.ordinal.desc())
-        .limit(_EVENTS)
-    )
-    for row in opened.session.execute(found):
-        payload = json.loads(row.payload)
-        word = str(payload.get("kind")) if row.kind in STEP_KINDS else row.kind
-        yield EventKind.of(word), payload
-
-
-def _of_tree_event(kind: EventKind | None, payload: Mapping[str, Any]) -> Iterator[Trigger]:
-    if kind is EventKind.DESCRIBE:
-        fields = payload.get("fields")
-        if fields is None or {"system_context", "preferences"} & set(fields):
-            yield Trigger.SETTINGS
-    elif kind is EventKind.ASSIGN:
-        yield Trigger.SETTINGS
-    elif kind is not None and kind.subject in _EXCLUDING:
-        yield Trigger.EXCLUSION
-
-
-def _of_grove_event(
-    kind: EventKind | None, payload: Mapping[str, Any], stood: Stood, agent: Agent
-) -> Iterator[Trigger]:
-    match kind:
-        case EventKind.PREFER_IN_GROVE:
-            yield Trigger.SETTINGS
-        case EventKind.CHANGE_AGENT if payload.get("agent") in {None, agent.id}:
-            yield Trigger.AGENT
-        case EventKind.CHANGE_AGENT:
-            # A person's own settings say which document is their memory.
-            yield Trigger.MEMORY
-        case EventKind.CHANGE_PROJECT if payload.get("project") in {None, stood.project}:
-            yield Trigger.PROJECT
-        case _ if kind is not None and kind.subject is Subject.DOCUMENT:
-            if payload.get("document") in {None, *stood.documents}:
-                yield Trigger.MEMORY
-                yield Trigger.PROJECT
-        case EventKind.MOUNT | EventKind.UNMOUNT:
-            yield Trigger.PROJECT
-        case _:
-            pass
 
 
 @dataclass(frozen=True, slots=True)
