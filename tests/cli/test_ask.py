@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
+from tests.covers import covers
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def notes(desk: Desk, tmp_path: Path) -> Desk:
     return desk
 
 
+@covers("ask.one-command")
 def test_ask_prints_the_answer_and_plants_a_tree_where_there_is_none(desk):
     answer = desk("ask", "Why is it dark?")
     assert (answer.out, answer.code) == ("You said: Why is it dark?\n", 0)
@@ -38,6 +40,7 @@ def test_ask_prints_the_answer_and_plants_a_tree_where_there_is_none(desk):
     assert len(desk.json("ls")) == 2
 
 
+@covers("ask.pipes")
 def test_ask_takes_what_a_pipe_brings_alone_or_before_the_words(desk):
     assert desk.ok("ask", stdin="Why?\n") == "You said: Why?"
     assert desk.ok("ask", "-", stdin="Why?\n") == "You said: Why?"
@@ -65,12 +68,14 @@ def test_ask_names_the_tools_that_run_and_what_is_wrong(notes):
     assert "does not name a model" in notes.fail("INVALID_INPUT", "ask", "Why?", "-m", "echo")
 
 
+@covers("ask.model")
 def test_ask_with_a_model_adds_an_agent_for_it_and_leaves_the_default(desk):
     assert "loud wrote [" in desk("ask", "Who?", "--model", "scripted:loud").err
     assert "Echo wrote [" in desk("ask", "And you?").err
     assert [each["name"] for each in desk.json("agents")].count("loud") == 1
 
 
+@covers("runner.pending-in-preview")
 def test_context_previews_a_runner(notes):
     notes.ok("new", "Talk")
     notes.ok("say", "What does the lamp burn?")

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.covers import covers
 from tests.runners.stage import staged
 
 from weft.errors import InvalidInputError, NotFoundError, UnavailableError
@@ -14,6 +15,7 @@ from weft.testing import Reply
 _PLAN = '[{"name": "readNote", "arguments": {"path": "Harbour/Lamp.md"}}]'
 
 
+@covers("runner.chat", "runner.no-intent-for-chat", "ask.python")
 def test_a_question_becomes_a_node_and_its_answer_one_below_it(file_address, tmp_path):
     with staged(file_address, tmp_path, ["Because of the fog."]) as stage:
         answer = stage.tree.ask("Why is it dark?")
@@ -25,6 +27,7 @@ def test_a_question_becomes_a_node_and_its_answer_one_below_it(file_address, tmp
         assert request.messages[-1].text == "Why is it dark?"
 
 
+@covers("runner.vault", "runner.not-in-the-notes")
 def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(file_address, tmp_path):
     with staged(file_address, tmp_path, ["Whale oil [1].", "I do not know."]) as stage:
         stage.mount()
@@ -42,6 +45,7 @@ def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(fi
         assert "Nothing was found" in stage.last_words()
 
 
+@covers("runner.vaults-named")
 def test_only_the_vaults_that_are_named_are_looked_into(file_address, tmp_path):
     with staged(file_address, tmp_path, ["One.", "Two."]) as stage:
         stage.mount()
@@ -54,6 +58,7 @@ def test_only_the_vaults_that_are_named_are_looked_into(file_address, tmp_path):
         assert stage.tree.cursor.text == "One."
 
 
+@covers("runner.tools", "runner.tools-composer-once", "runner.intent-by-own-model")
 def test_a_planner_picks_tools_from_the_question_and_they_run_once(file_address, tmp_path):
     with staged(file_address, tmp_path, [_PLAN, "In 1821."]) as stage:
         stage.mount()
@@ -93,6 +98,7 @@ def test_a_list_that_is_not_valid_is_asked_for_once_more(file_address, tmp_path,
         assert again[-1].text.startswith("That was not valid: ")
 
 
+@covers("runner.planner-retry")
 def test_rules_choose_where_the_model_gives_no_valid_list(file_address, tmp_path):
     with staged(file_address, tmp_path, ["no", "no", "Whale oil."]) as stage:
         stage.mount()
@@ -101,6 +107,7 @@ def test_rules_choose_where_the_model_gives_no_valid_list(file_address, tmp_path
         assert answer.notices[0].startswith("tools were chosen by rules")
 
 
+@covers("runner.intent-by-rules", "runner.planner-capable")
 def test_a_model_without_tools_plans_by_rules_and_is_asked_once(file_address, tmp_path):
     plain = replace(PROFILE, tools=False)
     with staged(file_address, tmp_path, ["Whale oil."], plain) as stage:
@@ -110,6 +117,7 @@ def test_a_model_without_tools_plans_by_rules_and_is_asked_once(file_address, tm
         assert len(stage.sent) == 1
 
 
+@covers("runner.project")
 def test_the_project_runner_needs_a_project_and_sends_its_blocks_in_the_system_message(
     file_address, tmp_path
 ):
@@ -123,6 +131,7 @@ def test_the_project_runner_needs_a_project_and_sends_its_blocks_in_the_system_m
         assert "<project_system_prompt>\nWrite as a pilot." in "\n\n".join(stage.sent[-1].system)
 
 
+@covers("runner.needs-an-envelope")
 def test_a_document_has_no_envelope_and_every_runner_fails_at_once(file_address, tmp_path):
     with staged(file_address, tmp_path, []) as stage:
         story = stage.grove.plant("Story", "Once", mode="buffer")
@@ -133,6 +142,7 @@ def test_a_document_has_no_envelope_and_every_runner_fails_at_once(file_address,
         assert stage.sent == []
 
 
+@covers("runner.refused-changes-nothing")
 def test_what_is_refused_changes_nothing(file_address, tmp_path):
     with staged(file_address, tmp_path, []) as stage:
         with pytest.raises(UnavailableError, match="no folder of notes"):
@@ -146,6 +156,7 @@ def test_what_is_refused_changes_nothing(file_address, tmp_path):
         assert stage.tree.refresh().counters.nodes == 1
 
 
+@covers("runner.pending-in-preview")
 def test_a_preview_marks_what_a_planner_has_yet_to_choose_as_pending(file_address, tmp_path):
     with staged(file_address, tmp_path, []) as stage:
         stage.mount()
@@ -159,6 +170,7 @@ def test_a_preview_marks_what_a_planner_has_yet_to_choose_as_pending(file_addres
         assert stage.sent == []
 
 
+@covers("ask.python")
 def test_a_grove_without_a_tree_plants_one_and_continues_it(file_address, tmp_path):
     with staged(file_address, tmp_path, ["One.", "Two.", "Three."]) as stage:
         stage.tree.delete(confirm=stage.tree.id)
@@ -168,6 +180,7 @@ def test_a_grove_without_a_tree_plants_one_and_continues_it(file_address, tmp_pa
         assert stage.grove.ask("Something else.", new=True).tree_id != first.tree_id
 
 
+@covers("ask.model")
 def test_a_model_that_has_no_agent_yet_gets_one_and_the_default_stays(file_address, tmp_path):
     with staged(file_address, tmp_path, ["One.", "Two.", "Three."]) as stage:
         answer = stage.tree.ask("Who?", model="scripted:other/big")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.covers import covers
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,7 @@ def events(text):
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
+@covers("ask.http")
 def test_a_question_is_answered_in_one_value(owner, tree):
     answer = owner.post(f"/api/trees/{tree.id}/ask", {"text": "Why?", "agent": "Echo"}).json()
     assert answer["node"]["content"]["text"] == "You said: Why?"
@@ -23,6 +25,7 @@ def test_a_question_is_answered_in_one_value(owner, tree):
     assert (answer["runner"], answer["ending"], answer["tools"]) == ("chat", "done", [])
 
 
+@covers("ask.http")
 def test_an_answer_is_followed_as_it_comes(owner, tree):
     body = {"text": "Why not?", "agent": "Echo", "stream": True}
     answer = owner.post(f"/api/trees/{tree.id}/ask", body)

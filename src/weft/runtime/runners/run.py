@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from weft.context.items.blocks import ToolOutput
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
 from weft.runtime.collaboration.run_events import Began, Ending, Finished, Turned
-from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.collaboration.run_log import Batch, RunLog
 from weft.runtime.collaboration.run_loop import RunLoop
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.generation.start_point import StartPlace
@@ -23,6 +23,7 @@ from weft.runtime.runners.planner import (
 from weft.runtime.runners.planner_call import PlannerAnswer, PlannerRequest
 from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
 from weft.runtime.runners.task import RunnerTask
+from weft.runtime.runners.tool_results import PLANNING
 from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
 from weft.runtime.tools.policy import Approver
 from weft.tree.content import ToolCall
@@ -164,7 +165,14 @@ class RunnerRun(RunLoop[RunnerEvent]):
         """The model's own list; None where it gave none that is valid, and rules decide."""
         task, tools = self._task, self._tools.known()
         request = PlannerRequest.first(tools, turn, nodes=(task.node_id,))
-        why = ""
+        log.keep_batch(Batch((PLANNING,)))
+        try:
+            return self._list_of_calls(log, request)
+        finally:
+            log.keep_batch(Batch())
+
+    def _list_of_calls(self, log: RunLog, request: PlannerRequest) -> list[PlannedTool] | None:
+        task, tools, why = self._task, self._tools.known(), ""
         for _ in range(_TRIES):
             heard = PlannerAnswer()
             place = StartPlace(tree=task.tree_id, node=log.head.ulid, moves=False, turn=request)
