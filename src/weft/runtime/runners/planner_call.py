@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from weft.context.cache.controls import CacheControls
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Run
 from weft.context.result import AssembledContext
@@ -70,6 +71,7 @@ class PlannerRequest:
             replace(answering, agent=agent),
             options,
             contexts.store.blobs,
+            cache=CacheControls(),
             prefill=False,
             grove=TreeFacts.of(opened).grove_id,
             kept=False,
