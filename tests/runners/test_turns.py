@@ -50,7 +50,7 @@ def test_only_the_vaults_that_are_named_are_looked_into(file_address, tmp_path):
     with staged(file_address, tmp_path, ["One.", "Two."]) as stage:
         stage.mount()
         stage.mount("Diary", {"Lamp.md": "Bought a lamp for the kitchen."})
-        stage.tree.ask("Which lamp?", vaults=["Diary"])
+        stage.tree.ask("Which lamp was bought?", vaults=["Diary"])
         assert "kitchen" in stage.last_words()
         assert "whale oil" not in stage.last_words()
         with pytest.raises(NotFoundError, match="no vault 'Attic'"):

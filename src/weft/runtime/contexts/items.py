@@ -1,7 +1,7 @@
 """The items of a path: everything that its turns brought along, each as it was attached, and as it is now."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -15,29 +15,17 @@ from weft.runtime.operations.attachments import Attach
 from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
-from weft.runtime.operations.permissions import require_access, require_permission
-from weft.runtime.operations.projects import load_vaults
+from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
-from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.item import Item, about_item
 from weft.tree.progress import Progress, silent
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-
-
-def mounted_in(caller: Caller, names: Collection[str] = ()) -> Mounted:
-    """The mounted vaults, or those that are named, for an agent that may read notes."""
-    with caller.store.read() as session:
-        require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
-        require_access(session, caller.actor, MemberRole.READER)
-        mounted = Mounted(load_vaults(session))
-    return Mounted([mounted.vault(name) for name in dict.fromkeys(names)]) if names else mounted
 
 
 def item_of(shown: ContextItem) -> Item:

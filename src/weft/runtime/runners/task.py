@@ -8,7 +8,7 @@ from sqlalchemy import select
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
 from weft.providers.base import ModelName
-from weft.runtime.contexts.items import mounted_in, read_items
+from weft.runtime.contexts.items import read_items
 from weft.runtime.contexts.model_agents import (
     AnsweringAgent,
     ShareEmbedded,
@@ -23,6 +23,7 @@ from weft.runtime.generation.start_point import StartPoint, StartPointReader
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.settings import ChangeSettings
 from weft.runtime.runners.options import AskOptions, Runner
 from weft.runtime.runners.turn_tools import RunnerTools
