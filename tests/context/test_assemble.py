@@ -16,8 +16,8 @@ from tests.covers import covers
 
 from weft.context.assemble import plan_context
 from weft.context.fit import SkippedLevel, SkippedRange
-from weft.context.layers.items import note
-from weft.context.layers.library import Attached
+from weft.context.items.item_types import note
+from weft.context.items.library import Attached
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.render import assemble, render_context
 from weft.context.request import ContextRequest, Pending, Profile

@@ -17,7 +17,7 @@ from tests.soundness import check_sound
 from tests.statements import statements
 
 import weft
-from weft.context.layers.items import LayerId
+from weft.context.items.item_types import LayerId
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.contexts.statistics import tree_stats
 from weft.runtime.operations.agents import ChangeAgent

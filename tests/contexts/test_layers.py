@@ -12,7 +12,7 @@ from tests.soundness import check_sound
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.layers.items import LayerId, query
+from weft.context.items.item_types import LayerId, query
 from weft.errors import (
     ContextLimitError,
     InvalidInputError,

@@ -19,12 +19,12 @@ from weft.grove.document import DocumentHandle
 from weft.grove.grove import Grove
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle
+from weft.grove.tools import Tools
 from weft.grove.tree import TreeHandle
 from weft.grove.vault import VaultHandle, Vaults
 from weft.providers.base import ProviderRegistry
 from weft.runtime.contexts.layers import Contexts, Layers
 from weft.runtime.contexts.options import ContextOptions
-from weft.runtime.contexts.turn_tools import TurnToolCall, TurnTools
 from weft.runtime.coordination.idempotency import Idempotency
 from weft.runtime.coordination.jobs import JobBoard
 from weft.runtime.coordination.leases import Leases
@@ -41,6 +41,7 @@ from weft.runtime.summaries.service import Summaries
 from weft.runtime.views.reader import Reader
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission
+from weft.tree.content import ToolCall
 from weft.tree.record import RecordDraft, RecordPlace
 from weft.tree.reference import TargetKind
 
@@ -328,10 +329,15 @@ TABLE = {
         "keep": rule(GENERATE, call=lambda desk, do: do(prepared_of(desk))),
         "report": rule(GENERATE, call=lambda desk, do: do(kept_of(desk), 1)),
     },
-    TurnTools: {
+    Tools: {
         # A tool gives what the agent may see: without documents and notes, where it may not read them.
         "run": rule(call=lambda _, do: do("localSearch", query="snow")),
-        "run_all": rule(call=lambda _, do: do([TurnToolCall("localSearch", {"query": "snow"})])),
+        "run_all": rule(
+            call=lambda _, do: do([ToolCall(id="1", name="localSearch", arguments={"query": "snow"})])
+        ),
+        "asking": rule(call=lambda _, do: do(lambda _: True)),
+        "service": rule(),
+        "set_policy": rule(WRITE, call=lambda _, do: do("localSearch", "ask")),
     },
     Summaries: {
         "model": rule(LOOK),
@@ -443,7 +449,8 @@ def rooms_of(grove):
             room = getattr(grove, name)
             rooms.setdefault(type(room), room)
     return {kind: room for kind, room in rooms.items() if kind.__module__.startswith("weft.runtime.")} | {
-        Vaults: grove.vaults
+        Vaults: grove.vaults,
+        Tools: grove.tools,
     }
 
 

@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint
 import pytest
 from tests.covers import covers
 
-from weft.context.layers.blocks import render_tools
-from weft.context.layers.items import document, node
+from weft.context.items.blocks import render_tools
+from weft.context.items.item_types import document, node
 from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.folder import Folder
 from weft.knowledge.notes import Mounted

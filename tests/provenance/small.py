@@ -7,7 +7,7 @@ from tests.attempts import RecordAttempt
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.agent_view.memory_block import Action
+from weft.context.agent_view.operational_memory import Action
 from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_actions
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.filters import OnFilterError
+from weft.context.recipes import OnFilterError
 from weft.context.recipes.recipe import Recipe, RecipeError, decode_recipe
 
 SEG = {"kind": "SegKala", "sessionId": "s", "end": 1000, "windowSeconds": 600}

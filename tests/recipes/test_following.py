@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.filters import Registry
 from weft.context.manifest_entries import EntryKind, Outcome
+from weft.context.recipes import Registry
 from weft.context.recipes.collapsed_groups import DocumentReader
 from weft.context.recipes.recipe import decode_recipe
 from weft.context.recipes.recipe_run import follow_recipe, follow_recipe_async

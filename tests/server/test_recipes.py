@@ -266,7 +266,7 @@ def test_a_recipe_is_explained_with_its_manifest(loom, owner):
 def test_an_asynchronous_filter_is_waited_for_in_its_thread(loom, owner, monkeypatch):
     import anyio
 
-    from weft.context.filters import base as registry
+    from weft.context.recipes.filters import base as registry
 
     async def late(messages, options, context):
         await anyio.lowlevel.checkpoint()

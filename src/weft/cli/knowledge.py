@@ -13,11 +13,12 @@ from weft.errors import InvalidInputError
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
-    from weft.context.layers.blocks import ToolOutput
+    from weft.context.items.blocks import ToolOutput
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
-    from weft.runtime.contexts.turn_tools import Offered, TurnToolCall
+    from weft.runtime.tools.service import OfferedTool
+    from weft.tree.content import ToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue
 
@@ -163,7 +164,7 @@ def tools_ls(session: CliSession) -> None:
     In a pipe: name, arguments and description, separated by tabs.
     """
 
-    def wire(each: "Offered") -> object:
+    def wire(each: "OfferedTool") -> object:
         return {
             "name": each.name,
             "description": None if each.tool is None else each.tool.description,
@@ -174,7 +175,7 @@ def tools_ls(session: CliSession) -> None:
     session.out.listing(
         list(session.grove.tools),
         Column("tool", lambda each: each.name),
-        Column("arguments", lambda each: _arguments(each.tool)),
+        Column("arguments", lambda each: [] if each.tool is None else each.tool.argument_names),
         Column(
             "",
             lambda each: (
@@ -215,7 +216,7 @@ def tool_outputs(
     """The outputs of the tools named by `--tool`, for a turn at this place."""
     if not wanted:
         return ()
-    calls: list[TurnToolCall] = []
+    calls: list[ToolCall] = []
     for each in wanted:
         words = _words(each)
         if not words:
@@ -232,12 +233,12 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "TurnToolCall":
+def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
-    from weft.runtime.contexts.turn_tools import TurnToolCall  # noqa: PLC0415 - loads with the grove
+    from weft.tree.content import ToolCall  # noqa: PLC0415 - loads with the grove
 
-    tool = session.grove.tools.registry.tool(name)
-    names = [each.rstrip("?") for each in _arguments(tool)]
+    tool = session.grove.tools.service.registry.tool(name)
+    names = [each.rstrip("?") for each in tool.argument_names]
     arguments: dict[str, JsonValue] = {}
     words: list[str] = []
     for each in given:
@@ -248,7 +249,7 @@ def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "TurnToo
             words.append(each)
     if words:
         arguments.setdefault(names[0] if names else "words", " ".join(words))
-    return TurnToolCall(name, arguments)
+    return ToolCall(id=name, name=name, arguments=arguments)
 
 
 def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
@@ -262,11 +263,3 @@ def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
     if "array" in types and isinstance(value, str):
         return [each.strip() for each in value.split(",") if each.strip()]
     return value
-
-
-def _arguments(tool: "AnyTool | None") -> list[str]:
-    """The names of a tool's arguments; optional ones end with a question mark."""
-    if tool is None:
-        return []
-    fields = tool.arguments.model_fields.items()
-    return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]

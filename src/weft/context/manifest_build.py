@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part, frame_tokens
-from weft.context.layers.blocks import ItemForm, render_item
-from weft.context.layers.envelope import Layer
-from weft.context.layers.items import LayerId
-from weft.context.layers.library import Costs, Given, Held, Preface
+from weft.context.envelope import Layer
+from weft.context.items.blocks import ItemForm, render_item
+from weft.context.items.item_types import LayerId
+from weft.context.items.library import Costs, Given, Held, Preface
 from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece, Run
 from weft.context.request import INPUT, Layout, Placed, Plan
 from weft.context.rows import Candidate, ExtraSource, Reason

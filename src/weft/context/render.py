@@ -15,7 +15,7 @@ from weft.context.dialogue import (
     reference_blocks,
 )
 from weft.context.document import document_of, references_of
-from weft.context.layers.envelope import Envelope
+from weft.context.envelope import Envelope
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
 from weft.context.request import INPUT, ContextRequest, Plan

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from weft.context.checks import system_over
 from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.items import LIBRARY_HEADING, ContextItem
-from weft.context.layers.library import Attached, Held, Preface
+from weft.context.items.blocks import ToolOutput
+from weft.context.items.item_types import LIBRARY_HEADING, ContextItem
+from weft.context.items.library import Attached, Held, Preface
 from weft.context.manifest_entries import NO_LIMIT, Piece
 from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
     from weft.grove.search import SearchHit
+    from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
     from weft.provenance.findings import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
     from weft.runtime.contexts.layers import Contexts, Layers
-    from weft.runtime.contexts.turn_tools import TurnTools
     from weft.runtime.coordination.idempotency import Idempotency
     from weft.runtime.coordination.jobs import JobBoard
     from weft.runtime.coordination.leases import Leases
@@ -165,11 +165,11 @@ class Grove:
         return Vaults(self)
 
     @property
-    def tools(self) -> "TurnTools":
+    def tools(self) -> "Tools":
         """Tools whose output a turn can use: `loom.tools.run("localSearch", query="the lamp")`."""
-        from weft.runtime.contexts.turn_tools import TurnTools  # noqa: PLC0415 - few calls look things up
+        from weft.grove.tools import Tools  # noqa: PLC0415 - few calls look things up
 
-        return TurnTools(self.caller)
+        return Tools(self.caller)
 
     @property
     def layers(self) -> "Layers":

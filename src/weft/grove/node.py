@@ -21,7 +21,7 @@ from weft.tree.progress import Progress
 from weft.tree.tree import Path
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
+    from weft.context.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.result import AssembledContext
     from weft.grove.grove import Grove

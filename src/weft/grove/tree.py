@@ -20,7 +20,7 @@ from weft.tree.reference import CollapsedRange
 from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
+    from weft.context.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.agent import Collaborated
     from weft.grove.search import SearchHit

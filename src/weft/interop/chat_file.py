@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias, cast
 
-from weft.context.layers.blocks import one_line
-from weft.context.layers.envelope import canonical
-from weft.context.layers.note_lookup import NoteReference
+from weft.context.envelope import canonical
+from weft.context.items.blocks import one_line
+from weft.context.items.note_lookup import NoteReference
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
 

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
-from weft.context.layers.note_lookup import ListedNote, notes_in_folder, notes_with_tag
+from weft.context.items.item_types import ContextItem, active_note, image_embeds, note, selection
+from weft.context.items.note_lookup import ListedNote, notes_in_folder, notes_with_tag
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Table, and_, or_, select
 
-from weft.context.layers.stored import named_snapshots
+from weft.context.stored_envelope import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.provenance.damaged_rows import fetch, paged, text_of, values_of
 from weft.provenance.findings import Findings

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from weft.context.filters.base import FilterEntry, entry_of
-from weft.context.filters.pipeline import OnFilterError
+from weft.context.recipes.filters.base import FilterEntry, entry_of
+from weft.context.recipes.filters.pipeline import OnFilterError
 from weft.context.recipes.js_compat import is_truthy, string_of
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue

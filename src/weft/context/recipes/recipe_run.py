@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from weft.context.filters.base import FilterContext, Registry
-from weft.context.filters.pipeline import Filtered, run_filters, run_filters_async
-from weft.context.filters.trace import FilterStep, id_of_message
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipes.collapsed_groups import GroupReader
+from weft.context.recipes.filters.base import FilterContext, Registry
+from weft.context.recipes.filters.pipeline import Filtered, run_filters, run_filters_async
+from weft.context.recipes.filters.trace import FilterStep, id_of_message
 from weft.context.recipes.js_compat import json_units
 from weft.context.recipes.recipe import Component, ComponentKind, Recipe
 from weft.context.recipes.record_streams import (

@@ -8,11 +8,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
-from weft.context.layers.items import ContextItem
+from weft.context.items.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
+from weft.context.items.item_types import ContextItem
 from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
+from weft.knowledge.tools.argument_schema import check_against_schema
 from weft.plugins import Plugins
+from weft.tree.agent import Permission
 from weft.tree.json import JsonObject, JsonValue
 
 
@@ -22,7 +24,7 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-A = TypeVar("A", bound=ToolArguments)
+A = TypeVar("A")
 
 
 class Period(NamedTuple):
@@ -79,36 +81,66 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[A]):
-    """A tool: its name, purpose, arguments and function."""
+    """A tool: its name, purpose, arguments and function, what it needs and how far it may go."""
 
     name: str
     description: str
-    arguments: type[A]
+    arguments: type[A] | JsonObject
+    """A subclass of `ToolArguments`, or a JSON Schema: then `run` gets the arguments as they are."""
     run: Callable[[ToolContext, A], ToolOutput]
-    missing: Callable[[ToolContext], str | None] = lambda _desk: None
+    missing: Callable[[ToolContext], str | None] = lambda _context: None
     """The reason why it is off, if it is."""
+    permission: Permission | None = None
+    """What every agent in the calling chain must have; None: what it reads is checked where it is read."""
+    effects: bool = False
+    """It changes something outside: it runs only if the owner allows it, or a person agrees."""
+    seconds: float = 30.0
+    """How long it may run."""
+    size: int = 2_000_000
+    """How many characters it may return."""
+    pages: bool = False
+    """It returns a part that suits a turn: its output is never put aside."""
 
     @property
     def schema(self) -> JsonObject:
         """The arguments as JSON Schema."""
-        return cast("JsonObject", self.arguments.model_json_schema())
+        given = self.arguments
+        return cast("JsonObject", given if isinstance(given, Mapping) else _model(given).model_json_schema())
 
-    def __call__(self, desk: ToolContext, arguments: Mapping[str, JsonValue]) -> ToolOutput:
-        """Check the arguments and run the tool."""
-        off = self.missing(desk)
-        if off is not None:
-            raise UnavailableError(f"{self.name} is off: {off}")
+    @property
+    def argument_names(self) -> list[str]:
+        """The names of its arguments, in order; optional ones end with a question mark."""
+        named, required = self.schema.get("properties"), self.schema.get("required")
+        names = list(named) if isinstance(named, Mapping) else []
+        needed = required if isinstance(required, Sequence) else ()
+        return [name if name in needed else f"{name}?" for name in names]
+
+    def check(self, arguments: Mapping[str, JsonValue]) -> A:
+        """The arguments as the function takes them; an error names the field."""
+        given = self.arguments
+        if isinstance(given, Mapping):
+            check_against_schema(self.name, given, arguments)
+            return cast("A", dict(arguments))
         try:
-            read = self.arguments.model_validate(dict(arguments))
+            return cast("A", _model(given).model_validate(dict(arguments)))
         except ValidationError as error:
             first: Any = error.errors(include_url=False, include_input=False)[0]
-            path = [".".join(map(str, first["loc"]))] if first["loc"] else []
-            fields = self.arguments.model_fields.items()
-            names = ", ".join(each.alias or name for name, each in fields) or "nothing"
+            path = ".".join(map(str, first["loc"]))
+            names = ", ".join(each.rstrip("?") for each in self.argument_names) or "nothing"
             raise InvalidInputError(
-                ": ".join([self.name, *path, first["msg"]]), hint=f"it takes {names}"
+                ": ".join(filter(None, [self.name, path, first["msg"]])), hint=f"it takes {names}", path=path
             ) from None
-        return self.run(desk, read)
+
+    def __call__(self, context: ToolContext, arguments: Mapping[str, JsonValue]) -> ToolOutput:
+        """Check the arguments and run the tool."""
+        off = self.missing(context)
+        if off is not None:
+            raise UnavailableError(f"{self.name} is off: {off}")
+        return self.run(context, self.check(arguments))
+
+
+def _model(arguments: object) -> type[ToolArguments]:
+    return cast("type[ToolArguments]", arguments)
 
 
 _CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput, one_line
-from weft.context.layers.items import ContextItem, document, node, note, selection
+from weft.context.items.blocks import ToolOutput, one_line
+from weft.context.items.item_types import ContextItem, document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge.passages import RankedPassage, asked_words, may_answer, rank
 from weft.knowledge.tools.base import GroveHit, Period, Tool, ToolArguments, ToolContext, compose, say

@@ -4,9 +4,9 @@ import re
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.items import ContextItem, note, selection
-from weft.context.layers.note_lookup import ListedNote, NoteReference, resolve_notes
+from weft.context.items.blocks import ToolOutput
+from weft.context.items.item_types import ContextItem, note, selection
+from weft.context.items.note_lookup import ListedNote, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, compose

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
+from weft.context.items.blocks import ToolOutput
 from weft.errors import InvalidInputError
 from weft.knowledge.tools.base import Period, Tool, ToolArguments, ToolContext, say
 

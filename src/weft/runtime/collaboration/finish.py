@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, select
 
 from weft.commands.scanner import scan
-from weft.context.agent_view.memory_block import Action
+from weft.context.agent_view.operational_memory import Action
 from weft.errors import ConflictError, NotFoundError, WeftError
 from weft.providers.events import Choice
 from weft.runtime.collaboration.run_log import Batch, end_run

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
-from weft.context.layers.items import EXPANDED, ContextItem, document, node, note, query, selection, url
-from weft.context.layers.library import Attached, attached_twice
+from weft.context.items.item_types import EXPANDED, ContextItem, document, node, note, query, selection, url
+from weft.context.items.library import Attached, attached_twice
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, StorageError

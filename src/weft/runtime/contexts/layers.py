@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Self, cast
 from sqlalchemy import select
 
 from weft.context.assemble import plan_context
-from weft.context.layers.envelope import Envelope
-from weft.context.layers.items import ContextItem
-from weft.context.layers.library import Attached
-from weft.context.layers.plan import plan_layers
-from weft.context.layers.stored import load_envelope, named_snapshots
+from weft.context.envelope import Envelope
+from weft.context.items.item_types import ContextItem
+from weft.context.items.library import Attached
+from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
 from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
+from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError

@@ -17,14 +17,14 @@ from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.coordination.background import model_loop
 from weft.store.blobs import BlobStore
-from weft.tree.agent import Agent
+from weft.tree.agent import TOOL_POLICIES, Agent
 from weft.tree.content import blob_refs
 from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
 
 _SEED_RANGE = 2**31
-_OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout"})
+_OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout", TOOL_POLICIES})
 """Settings of an agent that Weft reads and no provider."""
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "stop", "seed", "n", "logprobs", "custom")
 """What a request says beside its words."""

@@ -16,8 +16,8 @@ from weft.tree.node import Identified
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
     from weft.context.fit import Strategy
-    from weft.context.layers.blocks import ToolOutput
-    from weft.context.layers.items import ContextItem
+    from weft.context.items.blocks import ToolOutput
+    from weft.context.items.item_types import ContextItem
     from weft.context.settings import Changed, Placement
     from weft.context.tokens import EstimatorLike
 

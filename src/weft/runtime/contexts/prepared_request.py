@@ -8,24 +8,24 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from weft.context.layers.cache import (
-    CacheForecast,
+from weft.context.cache.controls import cache_controls
+from weft.context.cache.prediction import CacheForecast
+from weft.context.cache.prefix_monitor import (
     Instability,
     Trigger,
-    cache_controls,
     expected_triggers,
     watch,
     watch_descriptions,
 )
-from weft.context.layers.envelope import Envelope, Layer, sha256_of
-from weft.context.layers.items import LayerId
-from weft.context.layers.render import context_of, render_layers
-from weft.context.layers.stored import load_layer, store_envelope
+from weft.context.envelope import Envelope, Layer, sha256_of
+from weft.context.items.item_types import LayerId
+from weft.context.layered import context_of, render_layers
 from weft.context.render import measured, render_context
 from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
+from weft.context.stored_envelope import load_layer, store_envelope
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood

@@ -6,8 +6,8 @@ from typing import ClassVar
 import orjson
 from sqlalchemy import select
 
-from weft.context.layers.blocks import ItemForm, render_item
-from weft.context.layers.items import ContextItem, document, url
+from weft.context.items.blocks import ItemForm, render_item
+from weft.context.items.item_types import ContextItem, document, url
 from weft.context.settings import LayerSettings, resolve_layer_settings
 from weft.context.system import Standing
 from weft.context.tokens import JOINT

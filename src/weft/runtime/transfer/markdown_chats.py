@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.context.layers.note_lookup import NoteReference, resolve_notes
+from weft.context.items.note_lookup import NoteReference, resolve_notes
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.interop.chat_file import Chat, ChatContext, ChatMessage, read_chat, write_chat
