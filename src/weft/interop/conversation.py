@@ -13,6 +13,8 @@ from weft.tree.json import JsonValue
 from weft.tree.node import Role
 from weft.tree.tree import Mode
 
+_ANY = ""
+"""A result that names no tool answers the nearest call of any."""
 _NAMED = 5
 """How many ids of a cycle are named."""
 
@@ -143,7 +145,7 @@ def arrange(source: SourceConversation) -> ArrangedConversation:
         if record.stands_alone:
             above[record.id] = None
     _require_no_cycle({record.id: above[record.id] for record in content})
-    nodes, places = _Nodes(content, above).made()
+    nodes, places = _Nodes(content, above, joined=source.mode is Mode.BUFFER).made()
     return ArrangedConversation(source=source, counts=counts, nodes=nodes, places=places)
 
 
@@ -193,9 +195,7 @@ def _nearest_kept(parents: Mapping[str, str | None], kept: set[str]) -> dict[str
     return above
 
 
-def _counts(
-    order: Sequence[SourceRecord], kept: set[str], parents: Mapping[str, str | None]
-) -> RecordCounts:
+def _counts(order: Sequence[SourceRecord], kept: set[str], parents: Mapping[str, str | None]) -> RecordCounts:
     counted = {record.id for record in order if record.counted}
     content = counted & kept
     above = _nearest_kept(parents, content)
@@ -216,7 +216,10 @@ def _counts(
 class _Nodes:
     """Makes nodes of records: joins groups, parts results from what was said, pairs results with calls."""
 
-    def __init__(self, content: Sequence[SourceRecord], above: Mapping[str, str | None]) -> None:
+    def __init__(
+        self, content: Sequence[SourceRecord], above: Mapping[str, str | None], *, joined: bool
+    ) -> None:
+        self._joined = joined
         self._records = {record.id: record for record in content}
         self._above = above
         self._head = self._heads(content)
@@ -251,12 +254,15 @@ class _Nodes:
 
     def made(self) -> tuple[list[ForeignNode], dict[str, str]]:
         nodes: list[ForeignNode] = []
-        pending: list[tuple[str, list[str] | None]] = [(name, None) for name in reversed(self._children[None])]
+        pending: list[tuple[str, list[str] | None]] = [
+            (name, None) for name in reversed(self._children[None])
+        ]
         while pending:
             name, opened = pending.pop()
             if opened is not None:
                 for call in opened:
-                    self._calls[call].pop()
+                    for each in {call, _ANY}:
+                        self._calls[each].pop()
                 continue
             said, called = self._nodes_of(self._records[name])
             nodes += said
@@ -264,8 +270,7 @@ class _Nodes:
                 pending.append((name, called))
             pending.extend((child, None) for child in reversed(self._children[name]))
         places = {name: self._last[head] for name, head in self._head.items()}
-        also = {node.id: tuple(places[each] for each in node.record.also if each in places) for node in nodes}
-        return [replace(node, also=also[node.id]) if also[node.id] else node for node in nodes], places
+        return _after_sources(nodes, places), places
 
     def _nodes_of(self, record: SourceRecord) -> tuple[list[ForeignNode], list[str]]:
         above = self._above[record.id]
@@ -274,6 +279,8 @@ class _Nodes:
         called: list[str] = []
         for are_results, parts in _runs(self._parts[record.id]):
             blocks = tuple(self._block(record.id, part, called) for part in parts)
+            if self._joined and all(isinstance(block, Text) for block in blocks):
+                blocks = (Text("".join(block.text for block in blocks if isinstance(block, Text))),)
             role = Role.TOOL if are_results else record.role
             name = record.id if not nodes else f"{record.id}#{len(nodes) + 1}"
             nodes.append(ForeignNode(id=name, parent=parent, role=role, parts=blocks, record=record))
@@ -285,13 +292,38 @@ class _Nodes:
         if isinstance(part, ToolCall):
             call = part if part.id else replace(part, id=f"{record}-{len(called) + 1}")
             called.append(call.name)
-            self._calls[call.name].append(call.id)
+            for name in {call.name, _ANY}:
+                self._calls[name].append(call.id)
             return call
         if isinstance(part, UnpairedResult):
-            calls = self._calls[part.name]
+            calls = self._calls[part.name or _ANY]
             call_id = calls[-1] if calls else f"{record}-result"
             return ToolResult(call_id=call_id, content=part.content, is_error=part.is_error)
         return part
+
+
+def _after_sources(nodes: Sequence[ForeignNode], places: Mapping[str, str]) -> list[ForeignNode]:
+    """The nodes with their further parents, each after all of them."""
+    ordered: list[ForeignNode] = []
+    done: set[str] = set()
+    waiting: defaultdict[str, list[ForeignNode]] = defaultdict(list)
+    for node in nodes:
+        also = tuple(
+            places[each] for each in node.record.also if each in places and node.id == node.record.id
+        )
+        pending = [replace(node, also=also) if also else node]
+        while pending:
+            ready = pending.pop()
+            missing = next((each for each in (ready.parent, *ready.also) if each and each not in done), None)
+            if missing is not None:
+                waiting[missing].append(ready)
+                continue
+            ordered.append(ready)
+            done.add(ready.id)
+            pending.extend(reversed(waiting.pop(ready.id, [])))
+    if waiting:
+        raise InvalidInputError(f"its merges come from themselves: {', '.join(list(waiting)[:_NAMED])}")
+    return ordered
 
 
 def _runs(parts: Sequence[Part]) -> Iterator[tuple[bool, list[Part]]]:

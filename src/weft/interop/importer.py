@@ -1,12 +1,12 @@
 """Importers of foreign formats: found by entry point, chosen by what a file holds."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import InvalidInputError, WeftError
 from weft.interop.conversation import ArrangedConversation, SourceConversation, arrange, merged
-from weft.interop.source_file import PlacedValue, SourceFile
+from weft.interop.source_file import SourceFile
 from weft.plugins import Plugins
 from weft.tree.json import JsonValue
 
@@ -25,6 +25,12 @@ class FileValues:
         return self.values[0] if self.values else None
 
 
+def each_value(file: SourceFile) -> Iterator[FileValues]:
+    """Each value of the file is a conversation."""
+    for placed in file.values():
+        yield FileValues(file, placed.place, (placed.value,))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
     """One format: how its files are recognised, and how a conversation of it is read."""
@@ -33,7 +39,7 @@ class Importer:
     label: str
     matches: Callable[[SourceFile], bool]
     convert: Callable[[FileValues], SourceConversation]
-    split: Callable[[SourceFile], Iterator[FileValues]] = field(default=lambda file: each_value(file))
+    split: Callable[[SourceFile], Iterator[FileValues]] = each_value
     gathers: bool = False
     """True if one conversation may lie in several files, joined by its id or by a common beginning."""
     rank: int = 0
@@ -67,6 +73,7 @@ class ImporterRegistry(Plugins[Importer]):
         return self._named(name)
 
     def _made(self, name: str, loaded: Any) -> Importer:
+        del name
         if not isinstance(loaded, Importer):
             raise TypeError("it is not an Importer")
         return loaded
@@ -75,12 +82,6 @@ class ImporterRegistry(Plugins[Importer]):
         """The importer of a file, by its content; None if it is in no known format."""
         known = sorted((self.importer(name) for name in self.names), key=lambda each: (each.rank, each.name))
         return next((each for each in known if each.matches(file)), None)
-
-
-def each_value(file: SourceFile) -> Iterator[FileValues]:
-    """Each value of the file is a conversation."""
-    for placed in file.values():
-        yield FileValues(file, placed.place, (placed.value,))
 
 
 def all_values(file: SourceFile) -> Iterator[FileValues]:
@@ -114,6 +115,7 @@ def read_files(
     for file in files:
         importer = registry.importer(format_name) if format_name else registry.chosen(file)
         if importer is None:
+            file.require_readable()
             continue
         recognised = True
         for values in importer.split(file):
@@ -152,6 +154,3 @@ def _arranged(
         return ReadConversation(file=file.name, place=place, format=name, arranged=arrange(source))
     except WeftError as error:
         return UnreadableConversation(file=file.name, place=place, message=error.message)
-
-
-__all__ = ["FileValues", "Importer", "ImporterRegistry", "PlacedValue", "ReadConversation", "UnreadableConversation"]

@@ -11,7 +11,7 @@ import orjson
 
 from weft.tree.json import JsonObject, JsonValue
 
-_NOTHING: JsonObject = {}
+NOTHING: JsonObject = {}
 _MILLISECONDS = 10_000_000_000
 """A number above this many seconds since 1970 is a time in milliseconds."""
 _MICROSECONDS = 10_000_000_000_000_000
@@ -31,7 +31,7 @@ _SEARCHED = 100_000
 
 def mapping(value: JsonValue) -> JsonObject:
     """An object; anything else is an empty one."""
-    return value if isinstance(value, Mapping) else _NOTHING
+    return value if isinstance(value, Mapping) else NOTHING
 
 
 def sequence(value: JsonValue) -> Sequence[JsonValue]:

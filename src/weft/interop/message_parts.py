@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Iterator, Mapping
 
 from weft.interop.conversation import EmbeddedImage, Part, UnpairedResult
-from weft.interop.loose_json import arguments_of, first_text, mapping, sequence, text
+from weft.interop.loose_json import NOTHING, arguments_of, first_text, mapping, sequence, text
 from weft.tree.content import Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Role
@@ -88,17 +88,19 @@ def tool_call(block: JsonObject) -> ToolCall:
     inner = mapping(block.get("function"))
     value = block.get("value")
     named = mapping(value) or inner or block
-    given = next((each for each in (named.get(k) for k in ("input", "arguments", "args")) if each is not None), {})
+    inputs = [named[name] for name in ("input", "arguments", "args") if named.get(name) is not None]
     return ToolCall(
         id=first_text(block, "call_id", "id", "tool_call_id"),
         name=first_text(named, "name") or first_text(block, "name") or "tool",
-        arguments=arguments_of(given),
+        arguments=arguments_of(inputs[0] if inputs else NOTHING),
     )
 
 
 def tool_result(block: JsonObject) -> Part:
     """A result; one without its call's id is paired by name."""
-    given = next((block[name] for name in ("content", "output", "result", "value") if block.get(name) is not None), "")
+    given = next(
+        (block[name] for name in ("content", "output", "result", "value") if block.get(name) is not None), ""
+    )
     content = _plain(given)
     is_error = block.get("is_error") is True or block.get("isError") is True
     call = first_text(block, "tool_use_id", "tool_call_id", "call_id", "callId")
@@ -132,7 +134,12 @@ def image(block: JsonObject) -> Part:
         except binascii.Error:
             return Text("[image that cannot be read]")
     inner = mapping(block.get("image_file"))
-    named = address or text(source.get("url")) or first_text(inner, "filepath", "file_id") or text(block.get("file_id"))
+    named = (
+        address
+        or text(source.get("url"))
+        or first_text(inner, "filepath", "file_id")
+        or text(block.get("file_id"))
+    )
     return Text(f"[image: {named or 'not in the file'}]")
 
 
@@ -166,7 +173,11 @@ def responses_parts(item: JsonObject) -> tuple[Part, ...]:
         case "function_call" | "custom_tool_call":
             return (tool_call(item),)
         case "local_shell_call":
-            return (ToolCall(id=first_text(item, "call_id", "id"), name="local_shell", arguments=item.get("action")),)
+            return (
+                ToolCall(
+                    id=first_text(item, "call_id", "id"), name="local_shell", arguments=item.get("action")
+                ),
+            )
         case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
             return (tool_result(item),)
         case "web_search_call":

@@ -98,6 +98,11 @@ class SourceFile:
                     break
         return values
 
+    def require_readable(self) -> None:
+        """Refuse a file that begins like JSON and is not."""
+        if self.is_json and not self.sample:
+            next(self.values(), None)
+
     def text(self) -> str:
         """The whole file as text."""
         try:
@@ -151,7 +156,9 @@ class SourceFile:
 
     def _require_separator(self, start: int, end: int) -> None:
         """Between two entries there is a comma; values that are no objects are passed over."""
-        if not _is_json(b"[0" + self._data[start:end].strip().strip(b",").join((b",", b",0]")).replace(b",,", b",")):
+        if not _is_json(
+            b"[0" + self._data[start:end].strip().strip(b",").join((b",", b",0]")).replace(b",,", b",")
+        ):
             raise self._wrong(f"is not valid JSON at byte {start:,}")
 
     def _parsed(self, start: int, end: int, place: str) -> JsonValue:
@@ -161,7 +168,9 @@ class SourceFile:
             return cast("JsonValue", orjson.loads(self._data[start:end]))
         except orjson.JSONDecodeError as error:
             where = f" {place}" if place else ""
-            raise self._wrong(f"{where.strip()} is not valid JSON at byte {start + error.pos:,}".strip()) from None
+            raise self._wrong(
+                f"{where.strip()} is not valid JSON at byte {start + error.pos:,}".strip()
+            ) from None
 
     def _wrong(self, words: str) -> InvalidInputError:
         return InvalidInputError(f"{self.name} {words}", hint="export it again; nothing was imported")
@@ -249,7 +258,9 @@ def _members(stack: contextlib.ExitStack, path: Path) -> list[SourceFile | None]
                 left -= _copy(cast("BinaryIO", packed), unpacked, min(left, _FILE_LIMIT), path.name)
             files.append(_mapped(stack, copy, member.filename))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise InvalidInputError(f"{path.name} is not a readable zip: {error}", hint="nothing was imported") from None
+        raise InvalidInputError(
+            f"{path.name} is not a readable zip: {error}", hint="nothing was imported"
+        ) from None
     return files
 
 
@@ -258,6 +269,8 @@ def _copy(source: BinaryIO, target: BinaryIO, limit: int, name: str) -> int:
     while chunk := source.read(_COPIED):
         total += len(chunk)
         if total > limit:
-            raise LimitExceededError(f"{name} unpacks to more than {limit:,} bytes", hint="nothing was imported")
+            raise LimitExceededError(
+                f"{name} unpacks to more than {limit:,} bytes", hint="nothing was imported"
+            )
         target.write(chunk)
     return total

@@ -48,7 +48,9 @@ def _convert(values: FileValues) -> SourceConversation:
 
 
 def _parts(chunk: JsonObject) -> tuple[Part, ...]:
-    said = text(chunk.get("text")) or "".join(text(mapping(each).get("text")) for each in sequence(chunk.get("parts")))
+    said = text(chunk.get("text")) or "".join(
+        text(mapping(each).get("text")) for each in sequence(chunk.get("parts"))
+    )
     for name in ("driveImage", "driveDocument", "driveVideo", "driveAudio", "inlineData", "inlineFile"):
         if name in chunk and not said:
             said = f"[{name}: {first_text(mapping(chunk.get(name)), 'id', 'mimeType')}]"

@@ -15,7 +15,9 @@ def _convert(values: FileValues) -> SourceConversation:
     for edge in map(mapping, sequence(source.get("edges"))):
         if text(edge.get("relation")) in {"", "parentId"}:
             edges.setdefault(text(edge.get("to")), []).append(text(edge.get("from")))
-    notes = ["log-probabilities of tokens are not kept"] if any(node.get("logprobs") for node in nodes) else []
+    notes = (
+        ["log-probabilities of tokens are not kept"] if any(node.get("logprobs") for node in nodes) else []
+    )
     records: list[SourceRecord] = []
     for index, node in enumerate(nodes):
         name = text(node.get("id")) or f"node-{index}"
@@ -48,7 +50,8 @@ BONSAI = Importer(
     name="bonsai",
     label="Bonsai loom",
     matches=lambda file: any(
-        "focusedId" in mapping(value) and isinstance(mapping(value).get("nodes"), list) for value in file.sample
+        "focusedId" in mapping(value) and isinstance(mapping(value).get("nodes"), list)
+        for value in file.sample
     ),
     convert=_convert,
 )

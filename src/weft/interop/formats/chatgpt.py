@@ -49,7 +49,9 @@ def _record(key: str, entry: JsonObject, default_model: str, notes: dict[str, No
     hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
     model = first_text(metadata, "model_slug", "default_model_slug") or default_model
     for attached in sequence(metadata.get("attachments")):
-        notes[f"{key}: the attached file {first_text(mapping(attached), 'name', 'id')} is not in the export"] = None
+        notes[
+            f"{key}: the attached file {first_text(mapping(attached), 'name', 'id')} is not in the export"
+        ] = None
     return SourceRecord(
         id=key,
         parent=text(entry.get("parent")) or None,
@@ -73,7 +75,7 @@ def _parts(key: str, message: JsonObject, role: Role, notes: dict[str, None]) ->
         return
     parts = list(_spoken(key, content, notes))
     if role is Role.TOOL and parts:
-        said = "\n".join(part.text for part in parts if isinstance(part, Text | Thinking))
+        said = "\n".join(part.text for part in parts)
         if said.strip():
             yield UnpairedResult(name=author, content=said)
         return
@@ -90,7 +92,11 @@ def _spoken(key: str, content: JsonObject, notes: dict[str, None]) -> Iterator[T
             if any(said):
                 yield Thinking(text="\n".join(filter(None, said)))
         case "user_editable_context":
-            yield Text("\n\n".join(filter(None, (text(content.get("user_profile")), text(content.get("user_instructions"))))))
+            yield Text(
+                "\n\n".join(
+                    filter(None, (text(content.get("user_profile")), text(content.get("user_instructions"))))
+                )
+            )
         case "tether_browsing_display":
             yield Text(first_text(content, "result", "summary"))
         case _:
@@ -107,7 +113,9 @@ def _part(key: str, part: JsonValue, notes: dict[str, None]) -> str:
     said = first_text(fields, "text", "transcript")
     if said:
         return said
-    pointer = first_text(fields, "asset_pointer") or text(mapping(fields.get("audio_asset_pointer")).get("asset_pointer"))
+    pointer = first_text(fields, "asset_pointer") or text(
+        mapping(fields.get("audio_asset_pointer")).get("asset_pointer")
+    )
     if not pointer:
         return ""
     notes[f"{key}: {pointer} is kept by its name only"] = None

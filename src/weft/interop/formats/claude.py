@@ -35,7 +35,9 @@ def _convert(values: FileValues) -> SourceConversation:
                 parent=None if parent in {None, "", _NO_PARENT} else parent,
                 role=role,
                 parts=tuple(_parts(name, message, notes)),
-                model=first_text(message, "model") or first_text(source, "model") if role is Role.ASSISTANT else "",
+                model=first_text(message, "model") or first_text(source, "model")
+                if role is Role.ASSISTANT
+                else "",
                 created_at=moment(message.get("created_at")),
                 interrupted=text(message.get("stop_reason")) == "user_canceled",
             )
@@ -51,7 +53,10 @@ def _convert(values: FileValues) -> SourceConversation:
 
 def _parts(name: str, message: JsonObject, notes: dict[str, None]) -> Iterator[Part]:
     parts = list(_blocks(message))
-    if not any(isinstance(part, Text) and part.text.strip() for part in parts) and text(message.get("text")).strip():
+    if (
+        not any(isinstance(part, Text) and part.text.strip() for part in parts)
+        and text(message.get("text")).strip()
+    ):
         parts.append(Text(text(message.get("text"))))
     for attachment in map(mapping, sequence(message.get("attachments"))):
         extracted = text(attachment.get("extracted_content"))

@@ -14,7 +14,9 @@ _SPOKEN = {"user", "assistant"}
 
 
 def _matches(file: SourceFile) -> bool:
-    return any({"uuid", "sessionId"} <= mapping(value).keys() and "type" in mapping(value) for value in file.sample)
+    return any(
+        {"uuid", "sessionId"} <= mapping(value).keys() and "type" in mapping(value) for value in file.sample
+    )
 
 
 def _convert(values: FileValues) -> SourceConversation:

@@ -12,16 +12,30 @@ from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
 _ENVELOPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-_ITEMS = {"message", "function_call", "function_call_output", "reasoning", "local_shell_call", "custom_tool_call"}
+_ITEMS = {
+    "message",
+    "function_call",
+    "function_call_output",
+    "reasoning",
+    "local_shell_call",
+    "custom_tool_call",
+}
 
 
 def _matches(file: SourceFile) -> bool:
     if not file.is_lines:
         return False
     fields = [mapping(value) for value in file.sample]
-    if any(text(each.get("type")) in _ENVELOPES and isinstance(each.get("payload"), Mapping) for each in fields):
+    if any(
+        text(each.get("type")) in _ENVELOPES and isinstance(each.get("payload"), Mapping) for each in fields
+    ):
         return True
-    old = bool(fields) and {"id", "timestamp"} <= fields[0].keys() and "role" not in fields[0] and "uuid" not in fields[0]
+    old = (
+        bool(fields)
+        and {"id", "timestamp"} <= fields[0].keys()
+        and "role" not in fields[0]
+        and "uuid" not in fields[0]
+    )
     return old and any(text(each.get("type")) in _ITEMS for each in fields[1:])
 
 
@@ -41,9 +55,7 @@ def _convert(values: FileValues) -> SourceConversation:
             record = _record(index, payload, model, line)
             if record is not None:
                 records.append(replace(record, parent=records[-1].id) if records else record)
-    return SourceConversation(
-        id=session or values.file.base_name, records=records, notes=tuple(notes)
-    )
+    return SourceConversation(id=session or values.file.base_name, records=records, notes=tuple(notes))
 
 
 def _record(index: int, item: JsonObject, model: str, line: JsonObject) -> SourceRecord | None:

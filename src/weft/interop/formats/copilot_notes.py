@@ -36,7 +36,7 @@ def _convert(values: FileValues) -> SourceConversation:
                 parts=(Text(message.text),),
                 model=model if role is Role.ASSISTANT else "",
                 created_at=moment(message.time),
-                context=message.context if message.context else None,
+                context=message.context or None,
             )
         )
     return SourceConversation(

@@ -20,7 +20,9 @@ def _convert(values: FileValues) -> SourceConversation:
         SourceRecord(
             id=key,
             parent=text(node.get("parentId")) or None,
-            role=Role.USER if text(node.get("authorType")).upper() in {"USER", "HUMAN", ""} else Role.ASSISTANT,
+            role=Role.USER
+            if text(node.get("authorType")).upper() in {"USER", "HUMAN", ""}
+            else Role.ASSISTANT,
             parts=(Text(text(node.get("content"))),),
             author=text(node.get("authorName")),
             model=text(node.get("model")),

@@ -71,7 +71,9 @@ def _parts(message: JsonObject) -> Iterator[Part]:
     calls = [mapping(call) for call in sequence(message.get("toolCalls"))]
     yield from content_parts(content)
     for call in calls:
-        yield ToolCall(id=text(call.get("id")), name=text(call.get("name")) or "tool", arguments=call.get("args"))
+        yield ToolCall(
+            id=text(call.get("id")), name=text(call.get("name")) or "tool", arguments=call.get("args")
+        )
     for call in calls:
         if call.get("result") is not None and text(call.get("id")):
             failed = text(call.get("status")) in {"error", "cancelled"}

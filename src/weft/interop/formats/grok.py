@@ -21,7 +21,9 @@ def _matches(file: SourceFile) -> bool:
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     head = mapping(source.get("conversation"))
-    responses = [mapping(mapping(each).get("response")) or mapping(each) for each in sequence(source.get("responses"))]
+    responses = [
+        mapping(mapping(each).get("response")) or mapping(each) for each in sequence(source.get("responses"))
+    ]
     linked = any(text(each.get("parent_response_id")) for each in responses)
     records: list[SourceRecord] = []
     for index, response in enumerate(responses):

@@ -15,7 +15,9 @@ def _convert(values: FileValues) -> SourceConversation:
         SourceRecord(
             id=text(node.get("id")) or f"node-{index}",
             parent=text(node.get("parentId")) or None,
-            role=Role.USER if node.get("locked") is True or not text(node.get("parentId")) else Role.ASSISTANT,
+            role=Role.USER
+            if node.get("locked") is True or not text(node.get("parentId"))
+            else Role.ASSISTANT,
             parts=(Text(text(node.get("text"))),),
             model=text(node.get("model")),
             created_at=moment(node.get("createdAt")),

@@ -18,7 +18,10 @@ def _matches(file: SourceFile) -> bool:
     return any(
         "messageId" in mapping(message) or "messageTree" in mapping(value)
         for value in file.sample
-        for message in [*sequence(mapping(value).get("messages"))[:3], *sequence(mapping(value).get("messageTree"))[:3]]
+        for message in [
+            *sequence(mapping(value).get("messages"))[:3],
+            *sequence(mapping(value).get("messageTree"))[:3],
+        ]
     )
 
 
@@ -27,7 +30,10 @@ def _convert(values: FileValues) -> SourceConversation:
     options = mapping(source.get("options"))
     records: list[SourceRecord] = []
     messages = [*sequence(source.get("messages")), *sequence(source.get("messageTree"))]
-    linked = any(text(mapping(each).get("parentMessageId")) or sequence(mapping(each).get("children")) for each in messages)
+    linked = any(
+        text(mapping(each).get("parentMessageId")) or sequence(mapping(each).get("children"))
+        for each in messages
+    )
     pending = [(mapping(each), "") for each in reversed(messages)]
     while pending:
         message, above = pending.pop()

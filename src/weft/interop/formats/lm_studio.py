@@ -65,7 +65,9 @@ def _parts(version: JsonObject) -> Iterator[Part]:
 def _model(version: JsonObject) -> str:
     for step in map(mapping, sequence(version.get("steps"))):
         info = mapping(step.get("genInfo"))
-        name = first_text(info, "identifier", "indexedModelIdentifier") or text(mapping(info.get("model")).get("name"))
+        name = first_text(info, "identifier", "indexedModelIdentifier") or text(
+            mapping(info.get("model")).get("name")
+        )
         if name:
             return name
     return ""

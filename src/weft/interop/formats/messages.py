@@ -9,7 +9,7 @@ import orjson
 from weft.errors import InvalidInputError
 from weft.interop.conversation import Part, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer, all_values, each_value
-from weft.interop.loose_json import first_text, loads, mapping, moment, sequence, text
+from weft.interop.loose_json import NOTHING, first_text, loads, mapping, moment, sequence, text
 from weft.interop.message_parts import content_parts, openai_parts, responses_parts, role_named, tool_call
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, ToolCall
@@ -29,7 +29,9 @@ def _is_message(value: JsonValue) -> bool:
 
 
 def _is_item(value: JsonValue) -> bool:
-    return text(mapping(value).get("type")) in _ITEMS and (_is_message(value) or "call_id" in mapping(value) or "summary" in mapping(value))
+    return text(mapping(value).get("type")) in _ITEMS and (
+        _is_message(value) or "call_id" in mapping(value) or "summary" in mapping(value)
+    )
 
 
 def _listed(fields: JsonObject) -> Sequence[JsonValue]:
@@ -46,7 +48,11 @@ def _is_pair(fields: JsonObject) -> bool:
 
 def _matches(file: SourceFile) -> bool:
     return any(
-        _is_message(value) or _is_item(value) or bool(_listed(mapping(value))) or _is_pair(mapping(value)) or _is_list(value)
+        _is_message(value)
+        or _is_item(value)
+        or bool(_listed(mapping(value)))
+        or _is_pair(mapping(value))
+        or _is_list(value)
         for value in file.sample
     )
 
@@ -64,7 +70,7 @@ def _split(file: SourceFile) -> Iterator[FileValues]:
 
 
 def _convert(values: FileValues) -> SourceConversation:
-    fields = mapping(values.value) if len(values.values) == 1 and not _is_message(values.value) else {}
+    fields = mapping(values.value) if len(values.values) == 1 and not _is_message(values.value) else NOTHING
     records = _Records()
     if _is_pair(fields):
         _add_pair(records, fields)
@@ -145,7 +151,7 @@ class _Records:
     def add(self, role: Role, parts: tuple[Part, ...], message: JsonObject | None = None) -> None:
         told = orjson.dumps([self.last, role.value, repr(parts)])
         name = hashlib.sha256(told).hexdigest()[:24]
-        fields = message or {}
+        fields = message or NOTHING
         if name not in self._names:
             self._names.add(name)
             self.made.append(

@@ -24,7 +24,9 @@ def _matches(file: SourceFile) -> bool:
 
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
-    notes = [f"the key in {name} was not kept" for name in secret_names(source) if _unpacked(source.get(name))]
+    notes = [
+        f"the key in {name} was not kept" for name in secret_names(source) if _unpacked(source.get(name))
+    ]
     chunks = [mapping(each) for each in sequence(_unpacked(source.get("prompt")))]
     model = text(_unpacked(source.get("endpointModel")))
     records: list[SourceRecord] = []

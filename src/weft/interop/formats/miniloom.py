@@ -18,7 +18,10 @@ _TEXT_LIMIT = 64 * 1024 * 1024
 
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
-    nodes = {str(key): mapping(each) for key, each in mapping(mapping(source.get("loomTree")).get("nodeStore")).items()}
+    nodes = {
+        str(key): mapping(each)
+        for key, each in mapping(mapping(source.get("loomTree")).get("nodeStore")).items()
+    }
     texts = _Texts(nodes)
     records: list[SourceRecord] = []
     for key, node in nodes.items():

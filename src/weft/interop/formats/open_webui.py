@@ -33,7 +33,10 @@ def _convert(values: FileValues) -> SourceConversation:
     history = _history(source)
     records = [_record(str(name), mapping(each)) for name, each in mapping(history.get("messages")).items()]
     system = text(mapping(chat.get("params")).get("system")) or text(chat.get("system"))
-    tags = [text(mapping(tag).get("name")) or text(tag) for tag in sequence(mapping(source.get("meta")).get("tags"))]
+    tags = [
+        text(mapping(tag).get("name")) or text(tag)
+        for tag in sequence(mapping(source.get("meta")).get("tags"))
+    ]
     return SourceConversation(
         id=first_text(source, "id") or first_text(chat, "id") or f"{values.file.base_name}{values.place}",
         title=first_text(source, "title") or first_text(chat, "title"),

@@ -15,7 +15,9 @@ _BY_MODEL = {"AI", "mixed"}
 
 
 def _matches(file: SourceFile) -> bool:
-    return any(_is_node(mapping(mapping(value).get("root"))) or _is_node(mapping(value)) for value in file.sample)
+    return any(
+        _is_node(mapping(mapping(value).get("root"))) or _is_node(mapping(value)) for value in file.sample
+    )
 
 
 def _is_node(node: JsonObject) -> bool:
@@ -45,7 +47,10 @@ def _walk(root: JsonObject) -> Iterator[tuple[str, str, JsonObject]]:
     pending: list[tuple[JsonObject, str]] = [(root, "")]
     if head:
         below = text(root.get("tail_id")) or text(head.get("id"))
-        pending = [*((mapping(child), below) for child in reversed(sequence(root.get("children")))), (head, "")]
+        pending = [
+            *((mapping(child), below) for child in reversed(sequence(root.get("children")))),
+            (head, ""),
+        ]
     number = 0
     while pending:
         node, above = pending.pop()
@@ -61,7 +66,11 @@ def _record(
     meta = mapping(node.get("meta"))
     generation = mapping(node.get("generation")) or mapping(meta.get("generation"))
     response = mapping(responses.get(text(generation.get("id"))))
-    by_model = text(meta.get("source")) in _BY_MODEL or text(meta.get("origin")).lower() == "generated" or bool(generation)
+    by_model = (
+        text(meta.get("source")) in _BY_MODEL
+        or text(meta.get("origin")).lower() == "generated"
+        or bool(generation)
+    )
     if generation:
         notes["log-probabilities of tokens are not kept"] = None
     if text(mapping(node.get("text_attributes")).get("active_append")):

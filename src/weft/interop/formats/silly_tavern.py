@@ -4,7 +4,7 @@ import hashlib
 
 from weft.interop.conversation import Part, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer, all_values
-from weft.interop.loose_json import mapping, moment, sequence, text
+from weft.interop.loose_json import NOTHING, mapping, moment, sequence, text
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, Thinking
 from weft.tree.json import JsonObject
@@ -13,13 +13,15 @@ from weft.tree.node import Role
 
 def _matches(file: SourceFile) -> bool:
     fields = [mapping(value) for value in file.sample]
-    head = bool(fields) and ("chat_metadata" in fields[0] or {"user_name", "character_name"} <= fields[0].keys())
+    head = bool(fields) and (
+        "chat_metadata" in fields[0] or {"user_name", "character_name"} <= fields[0].keys()
+    )
     return head or any({"is_user", "mes"} <= each.keys() for each in fields[:3])
 
 
 def _convert(values: FileValues) -> SourceConversation:
     lines = [mapping(value) for value in values.values]
-    head = lines[0] if lines and "mes" not in lines[0] else {}
+    head = lines[0] if lines and "mes" not in lines[0] else NOTHING
     records: list[SourceRecord] = []
     parent: str | None = None
     prefix = ""
@@ -54,7 +56,7 @@ def _name(prefix: str, line: JsonObject, swipe: str) -> str:
 
 def _record(name: str, parent: str | None, line: JsonObject, swipe: str, index: int) -> SourceRecord:
     infos = sequence(line.get("swipe_info"))
-    info = mapping(infos[index]) if index < len(infos) else {}
+    info = mapping(infos[index]) if index < len(infos) else NOTHING
     extra = mapping(info.get("extra")) or mapping(line.get("extra"))
     by_user = line.get("is_user") is True
     thought = text(extra.get("reasoning"))
