@@ -35,6 +35,13 @@ class NotePlace(NamedTuple):
     """Its path; with the vault's name before it if a vault mounted earlier has a note of the same path."""
 
 
+class FreshItems(NamedTuple):
+    """Items as they are now, by id, and the ids of those whose source is gone."""
+
+    items: dict[str, ContextItem]
+    deleted: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class Mounted:
     """All vaults, in the order in which they were mounted."""
@@ -243,9 +250,10 @@ class Mounted:
             self.warnings.append(f"{path} is left out: {error.message}")
             return None
 
-    def fresh(self, items: Iterable[Item | ContextItem]) -> dict[str, ContextItem]:
+    def fresh(self, items: Iterable[Item | ContextItem]) -> "FreshItems":
         """The notes of vaults among the items, by id, as they are now; other items are left out."""
         current: dict[str, ContextItem] = {}
+        deleted: set[str] = set()
         notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
         if notes:
             self._warn_of_missing_vaults()
@@ -257,10 +265,11 @@ class Mounted:
                 # It keeps the id by which it was attached, even if a shorter one is unique now.
                 current[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
-                continue
+                # A note whose text came in a call has no time, and never was in a vault.
+                deleted |= {each.id} if each.modified is not None else set()
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
-        return current
+        return FreshItems(current, frozenset(deleted))
 
     def _warn_of_missing_vaults(self) -> None:
         for vault in self.vaults:

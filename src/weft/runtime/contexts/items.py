@@ -10,7 +10,8 @@ from weft.context.items.library import Attached, attached_twice
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, StorageError
-from weft.knowledge.notes import Mounted
+from weft.ids import is_ulid
+from weft.knowledge.notes import FreshItems, Mounted
 from weft.runtime.operations.attachments import Attach
 from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
@@ -104,10 +105,11 @@ def _item(row: Any, body: bytes | None) -> ContextItem:
     return shown_item(item)
 
 
-def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem]) -> dict[str, ContextItem]:
+def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem]) -> FreshItems:
     """Those whose source can be looked at, as they are now: notes of vaults, documents of the grove."""
     items = list({item.id: item for item in attached}.values())
-    now = mounted.fresh(items)
+    now, gone = mounted.fresh(items)
+    deleted = set(gone)
     # Only what it says is looked at again: the note that is open stays the open one.
     found = {
         item.id: replace(
@@ -124,8 +126,8 @@ def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem
             try:
                 found[item.id] = document(name, load_document(opened.session, name).content, title=item.title)
             except NotFoundError:
-                continue
-    return found
+                deleted |= {item.id} if is_ulid(name) else set()
+    return FreshItems(found, frozenset(deleted))
 
 
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?\Z")

@@ -15,11 +15,11 @@ from weft.context.manifest import Manifest
 from weft.context.request import Strip
 from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
-from weft.context.stored_envelope import load_envelope, named_snapshots
+from weft.context.stored_envelope import REFRESHED, load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
-from weft.knowledge.notes import Mounted
+from weft.knowledge.notes import FreshItems, Mounted
 from weft.providers.base import installed_providers
 from weft.runtime.contexts.agent_context import InRun, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
@@ -27,6 +27,7 @@ from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_ite
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.model_request import model_request
 from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.contexts.prefix_reasons import last_on_path
 from weft.runtime.contexts.prepared_request import ContextInputs, keeping, with_cache, with_legacy
 from weft.runtime.contexts.system_blocks import standing_of
 from weft.runtime.contexts.tree_facts import TreeFacts
@@ -77,6 +78,9 @@ class Assembler(RequestReader):
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
+        # With `append` what was attached is what is sent: a note is read when it is attached.
+        refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
+        fresh = _fresh(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),
@@ -84,7 +88,8 @@ class Assembler(RequestReader):
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
             items=_context_items(options.items),
-            fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
+            fresh=fresh.items,
+            deleted=fresh.deleted,
             standing=stood.standing,
             tool_outputs=options.tool_outputs,
             tool_descriptions=options.tool_descriptions,
@@ -255,17 +260,31 @@ def _context_items(items: Sequence[Item | ContextItem]) -> list[ContextItem]:
     return [each if isinstance(each, ContextItem) else shown_item(check_item(each)) for each in items]
 
 
-def _fresh(
-    opened: Opened,
-    mounted: Mounted,
-    attached: list[Attached],
-    settings: LayerSettings,
-    options: ContextOptions,
+def _fresh(opened: Opened, end: NodeRow, mounted: Mounted, attached: list[Attached]) -> FreshItems:
+    items, deleted = fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
+    return FreshItems({**_last_read(opened, end, attached, deleted), **items}, deleted)
+
+
+def _last_read(
+    opened: Opened, end: NodeRow, attached: list[Attached], deleted: frozenset[str]
 ) -> dict[str, ContextItem]:
-    """With `append` what was attached is what is sent: a note is read when it is attached."""
-    if not options.fresh or settings.changed is not Changed.REFRESH:
+    """Deleted items as the last request on the path had them; the others are as they were attached."""
+    row = last_on_path(opened, end) if deleted else None
+    if row is None:
         return {}
-    return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
+    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
+    read = cast("dict[str, dict[str, str]]", record.get(REFRESHED, {}))
+    found = {each.item.id: each.item for each in attached if each.item.id in deleted & read.keys()}
+    texts = snapshots_of(opened.session, opened.key, [read[name]["content"] for name in found])
+    return {
+        name: replace(
+            item,
+            item=replace(item.item, content=texts[read[name]["content"]]),
+            created=read[name]["created"],
+            modified=read[name]["modified"],
+        )
+        for name, item in found.items()
+    }
 
 
 _texts = schema.texts
