@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from weft.context.cache.controls import cache_controls
+from weft.context.cache.controls import CacheControls, cache_controls
 from weft.context.cache.prediction import CacheForecast
-from weft.context.envelope import sha256_of
+from weft.context.cache.prefix_monitor import Instability
+from weft.context.envelope import Envelope, sha256_of
 from weft.context.items.item_types import ContextItem
 from weft.context.layered import context_of, render_layers
 from weft.context.render import measured, render_context
@@ -34,55 +36,50 @@ _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
 
 
-def with_cache(
-    inputs: "ContextInputs",
-    plan: Plan,
-    context: AssembledContext,
-    agent: Agent,
-    now: int,
-    *,
-    profile: CacheProfile,
-) -> AssembledContext:
-    """The context with what its provider is told about caching, the expected cached part, and the monitor's warnings."""
-    envelope, opened = context.envelope, inputs.reader.tree
-    if envelope is None:
-        return context
-    provider = agent.model_ref or ""
+class CacheView(NamedTuple):
+    """What a request's provider is told about caching, what is expected of its cache, and the monitor's findings."""
+
+    controls: CacheControls
+    forecast: CacheForecast | None = None
+    instabilities: tuple[Instability, ...] = ()
+
+
+def view_cache(
+    inputs: "ContextInputs", plan: Plan, envelope: Envelope, agent: Agent, now: int, *, profile: CacheProfile
+) -> CacheView:
+    """Compare a request with the earlier ones of its path, and decide what of it is cached."""
+    opened = inputs.reader.tree
     lifetime = inputs.request.settings.cache_lifetime
     if lifetime is not None and lifetime not in profile.lifetimes:
         # A preference for one provider says nothing about another.
         lifetime = None
-    # Where nobody asks for a lifetime, only marks end soon.
-    usual = profile.lifetimes[0] if profile.lifetimes else "5m"
-    kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
-    since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
-    has_sent = TreeFacts.of(opened).has_envelopes
-    unexplained = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent) if has_sent else []
-    if unexplained:
-        warnings = (*envelope.warnings, *(each.message for each in unexplained))
+    instabilities: list[Instability] = []
+    recent: list[bytes] = []
+    if TreeFacts.of(opened).has_envelopes:
+        instabilities = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent)
+        # Where nobody asks for a lifetime, only marks end soon.
+        usual = profile.lifetimes[0] if profile.lifetimes else "5m"
+        kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
+        since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
+        recent = recent_prefixes(opened.session, opened.key, agent.model_ref or "", since, _RECENT)
+    if instabilities:
+        warnings = (*envelope.warnings, *(each.message for each in instabilities))
         envelope = replace(envelope, warnings=warnings)
-    recent = recent_prefixes(opened.session, opened.key, provider, since, _RECENT) if has_sent else []
-    return replace(
-        context,
-        envelope=envelope,
-        warnings=envelope.warnings,
+    controls = cache_controls(
+        envelope,
+        profile,
+        lifetime=lifetime,
         # A cache of its own costs as long as it lasts: it is created where a lifetime is set.
-        controls=cache_controls(
-            envelope,
-            profile,
-            lifetime=lifetime,
-            explicit=lifetime is not None,
-            # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-            end=not plan.request.preface,
-        ),
-        forecast=CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent)),
-        instabilities=tuple(unexplained),
-        refreshed=_refreshed(inputs.request),
-        turn=tuple(plan.turn),
+        explicit=lifetime is not None,
+        # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
+        end=not plan.request.preface,
     )
+    forecast = CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent))
+    return CacheView(controls, forecast, tuple(instabilities))
 
 
-def _refreshed(request: ContextRequest) -> tuple[ContextItem, ...]:
+def refreshed_items(request: ContextRequest) -> tuple[ContextItem, ...]:
+    """Items that are not as they were attached."""
     attached = {each.item.id: each.item.sha256 for each in request.attached}
     return tuple(
         item for name, item in request.fresh.items() if attached.get(name, item.sha256) != item.sha256
