@@ -255,8 +255,7 @@ class Mounted:
         current: dict[str, ContextItem] = {}
         deleted: set[str] = set()
         notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
-        if notes:
-            self._warn_of_missing_vaults()
+        complete = bool(notes) and self._has_all_vaults()
         for each in notes:
             if each.id in current:
                 continue
@@ -266,12 +265,15 @@ class Mounted:
                 current[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
                 # A note whose text came in a call has no time, and never was in a vault.
-                deleted |= {each.id} if each.modified is not None else set()
+                if complete and each.modified is not None:
+                    deleted.add(each.id)
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
         return FreshItems(current, frozenset(deleted))
 
-    def _warn_of_missing_vaults(self) -> None:
+    def _has_all_vaults(self) -> bool:
+        """False if a folder cannot be read; a warning names each."""
+        count = len(self.warnings)
         for vault in self.vaults:
             try:
                 self.folder(vault)
@@ -279,6 +281,7 @@ class Mounted:
                 self.warnings.append(
                     f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
                 )
+        return len(self.warnings) == count
 
 
 def _plain(path: str) -> str:
