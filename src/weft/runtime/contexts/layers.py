@@ -10,13 +10,12 @@ from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
 from weft.context.items.item_types import ContextItem
-from weft.context.items.library import Attached
 from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
 from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
-from weft.context.stored_envelope import REFRESHED, load_envelope, named_snapshots
+from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
@@ -24,11 +23,11 @@ from weft.knowledge.notes import FreshItems, Mounted
 from weft.providers.base import installed_providers
 from weft.runtime.contexts.agent_context import InRun, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
-from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
+from weft.runtime.contexts.fresh_items import fresh_items
+from weft.runtime.contexts.items import attached_on_path, shown_item
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.model_request import model_request
 from weft.runtime.contexts.options import ContextOptions
-from weft.runtime.contexts.prefix_reasons import last_on_path
 from weft.runtime.contexts.prepared_request import (
     CacheView,
     ContextInputs,
@@ -88,7 +87,7 @@ class Assembler(RequestReader):
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
         # With `append` what was attached is what is sent: a note is read when it is attached.
         refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
-        fresh = _fresh(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
+        fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),
@@ -279,33 +278,6 @@ class SnapshotShelf:
 
 def _context_items(items: Sequence[Item | ContextItem]) -> list[ContextItem]:
     return [each if isinstance(each, ContextItem) else shown_item(check_item(each)) for each in items]
-
-
-def _fresh(opened: Opened, end: NodeRow, mounted: Mounted, attached: list[Attached]) -> FreshItems:
-    items, deleted = fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
-    return FreshItems({**_last_read(opened, end, attached, deleted), **items}, deleted)
-
-
-def _last_read(
-    opened: Opened, end: NodeRow, attached: list[Attached], deleted: frozenset[str]
-) -> dict[str, ContextItem]:
-    """Deleted items as the last request on the path had them; the others are as they were attached."""
-    row = last_on_path(opened, end) if deleted else None
-    if row is None:
-        return {}
-    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
-    read = cast("dict[str, dict[str, str]]", record.get(REFRESHED, {}))
-    found = {each.item.id: each.item for each in attached if each.item.id in deleted & read.keys()}
-    texts = snapshots_of(opened.session, opened.key, [read[name]["content"] for name in found])
-    return {
-        name: replace(
-            item,
-            item=replace(item.item, content=texts[read[name]["content"]]),
-            created=read[name]["created"],
-            modified=read[name]["modified"],
-        )
-        for name, item in found.items()
-    }
 
 
 _texts = schema.texts
