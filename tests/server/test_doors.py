@@ -27,6 +27,7 @@ ROUTES = {
     ("GET", "/api/records/streams"),
     *((method, "/api/trees") for method in ("GET", "POST")),
     *(("GET", f"/api/trees/{{tree}}/nodes/{{node}}/{what}") for what in ("path", "context")),
+    ("POST", "/api/trees/{tree}/ask"),
     ("POST", "/api/trees/{tree}/nodes/{node}/children"),
     *((method, "/api/trees/{tree}/groups") for method in ("GET", "POST")),
     ("POST", "/api/trees/{tree}/groups/expand"),
