@@ -73,6 +73,13 @@ def test_the_key_goes_to_its_own_host_and_does_not_follow_another_address(desk):
         assert asked(desk, "Ready?") == "Aye.\n"
         assert ("authorization", f"Bearer {KEY}") in lowered(server.heard[-1].headers)
         assert "replaced lab" in desk("endpoints", "add", "lab", other.url, stdin="").err
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            asked(desk, "And now?")
+        assert "MODEL_ERROR" in refused.value.stderr
+        assert other.heard == []
+        desk.ok("endpoints", "remove", "lab")
+        desk.ok("keys", "rm", "lab")
+        desk.ok("endpoints", "add", "lab", other.url, "--no-key")
         assert asked(desk, "And now?") == "Aye.\n"
         assert KEY not in str(other.heard[-1].headers)
 
