@@ -13,6 +13,7 @@ from weft.cli.arguments import NodeName, argument, flag, option
 from weft.cli.output import Column, Piece, progress_bar, where
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
+from weft.tree.citation import cited_sources
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ def _call_facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
         }
         if tokens := [f"{number:,} {name}" for name, number in counts.items() if number is not None]:
             yield "tokens", ", ".join(tokens)
+    for index, source in enumerate(cited_sources(shown.citations)):
+        yield "" if index else "cites", source
     if shown.call_note is not None:
         yield "note", shown.call_note
     yield "response", shown.response_sha256 or ""

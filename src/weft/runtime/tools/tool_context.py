@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.context.items.item_types import document, node
@@ -28,13 +29,15 @@ _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _MOST_HITS = 60
 
 
-def tool_context(caller: Caller, at: Identified | str | None = None) -> ToolContext:
+def tool_context(caller: Caller, at: Node | None = None) -> ToolContext:
     """What tools can read for a caller. `at` is the turn that they run for: its path is not found again."""
     context = ToolContext(
         now=from_microseconds(caller.executor.clock()).astimezone(MACHINE_ZONE),
         mounted=lambda: mounted_in(caller),
-        find=_Search(caller, None if at is None else node_at(caller, at)),
+        find=_Search(caller, at),
     )
+    if at is not None:
+        context = replace(context, result=partial(Reader.of(caller).tool_result, at.tree_id))
     try:
         engine = chosen_engine()
     except WeftError as error:
