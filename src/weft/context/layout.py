@@ -48,10 +48,11 @@ def _planned(request: ContextRequest) -> Plan:
     layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
     prepared = _prepared(request, layout)
     plan_items = _plan_inline if request.settings.library is Placement.INLINE else _plan_system
-    plan = plan_items(prepared, layout)
-    if layout.first_live in plan.prefaces:
-        plan = replace(plan, request=replace(plan.request, turn_at=layout.first_live))
-    return replace(plan, layout=layout)
+    plan, prefaces = plan_items(prepared, layout)
+    if layout.first_live in prefaces:
+        prepared = replace(plan.request, turn_at=layout.first_live)
+        return replace(plan, request=prepared, prefaces=prefaces, layout=layout)
+    return replace(plan, prefaces=prefaces, layout=layout)
 
 
 def _read(request: ContextRequest) -> Layout:
@@ -122,12 +123,12 @@ def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
 
 def _stripped(layout: Layout, request: ContextRequest) -> Layout:
     strip, outline = request.strip, layout.outline
-    if strip is None or not strip.summary.strip():
+    if strip is None:
         return layout
     start = _last_turns(layout, strip.turns)
     if strip.through is not None:
         start = min(start, strip.through + 1 - layout.offset)
-    if start <= outline.first:
+    if start <= outline.first or not strip.text_before(layout.offset + start).strip():
         # What is kept was not read, or there is nothing before it to replace.
         return layout
     cut = start - outline.first
@@ -207,9 +208,8 @@ def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
 
 def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     estimator = request.estimator
-    parts = replace(request.system, instructions=request.system.instructions + request.pending.instructions)
     standing = standing_layer(
-        parts, request.standing, request.preferences.instructions, estimator, budget=request.budget
+        request.parts, request.standing, request.preferences.instructions, estimator, budget=request.budget
     )
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
@@ -219,7 +219,8 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
     texts = tuple(each.render() for each in held)
-    summary = clean(request.strip.summary).strip() if request.strip is not None and layout.stripped else ""
+    strip = request.strip if layout.stripped else None
+    summary = "" if strip is None else clean(strip.text_before(layout.offset)).strip()
     return SystemLayers(
         standing=standing,
         held=held,
@@ -278,10 +279,10 @@ def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
     return {layout.first_live: Preface(tools=tools, loom=loom)}
 
 
-def _plan_system(request: ContextRequest, layout: Layout) -> Plan:
+def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
     """The library is in the system message; only the current turn has something before its words."""
     prefaces = _extras(request, layout)
-    if layout.first_live is not None:
+    if layout.first_live is not None and layout.attached:
         items = current_items(layout.attached, turn=layout.turn, fresh=request.fresh)
         latest = {each.id: each for each in layout.system.held}
         appended = request.settings.changed is Changed.APPEND
@@ -300,11 +301,13 @@ def _plan_system(request: ContextRequest, layout: Layout) -> Plan:
             images=tuple(image for item in items for image in item.images),
         )
     prefaces = {level: preface for level, preface in prefaces.items() if preface}
-    plan = plan_context(replace(request, outline=_priced(layout.outline, prefaces, request, None)))
-    return replace(plan, prefaces=prefaces)
+    outline = _priced(layout.outline, prefaces, request, None)
+    return plan_context(
+        request if outline is request.outline else replace(request, outline=outline)
+    ), prefaces
 
 
-def _plan_inline(request: ContextRequest, layout: Layout) -> Plan:
+def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
     """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
     inline = Inline(
         layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
@@ -318,7 +321,7 @@ def _plan_inline(request: ContextRequest, layout: Layout) -> Plan:
 
     plan = planned(whole)
     if not plan.fit.truncated and not plan.fit.shortened:
-        return replace(plan, prefaces=inline.compacted(whole, ()))
+        return plan, inline.compacted(whole, ())
     bearing = whole | inline.unsure()
     tries: list[Callable[[], Plan]] = [
         lambda: planned(bearing, inline.charged_last(plan.fit.head)),
@@ -333,7 +336,7 @@ def _plan_inline(request: ContextRequest, layout: Layout) -> Plan:
         found = inline.layout_of(plan.sent)
         if _holds(plan, found):
             break
-    return replace(plan, prefaces=inline.compacted(found, set(plan.fit.shortened)))
+    return plan, inline.compacted(found, set(plan.fit.shortened))
 
 
 def _holds(plan: Plan, prefaces: Mapping[int, Preface]) -> bool:
@@ -361,6 +364,8 @@ def _priced(
     costs: Mapping[int, int] | None,
 ) -> PathOutline:
     """The rows with what is before their words, at its own price or at a given one."""
+    if not prefaces:
+        return outline
     estimator = request.estimator
     last = outline.first + len(outline.tail) - 1
     recent = last - max(_RECENT, 2 * request.preferences.minimum_recent_nodes)

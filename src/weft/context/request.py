@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -59,14 +60,21 @@ class Pending:
 class Strip:
     """History as a strip: a summary, then the last turns as they were."""
 
-    summary: str
+    summary: str = ""
+    """Of all turns before those that are kept; where there is none, `lines` are."""
     turns: int
     """How many turns before the current one are kept in any case."""
     through: int | None = None
     """The last level that the summary covers; later ones are kept too, so that nothing is lost between."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Level → its own summary: only those of the levels that are replaced are shown."""
+
+    def text_before(self, level: int) -> str:
+        """The summary of all levels before this one."""
+        return self.summary or "\n".join(line for own, line in self.lines if own < level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextRequest:
     """A place in a tree, as light rows, everything that its layers are made of, and the settings."""
 
@@ -139,7 +147,7 @@ class ContextRequest:
         """Whether sources are sent: to every model but one that only continues a document."""
         return self.dialogue or bool(self.preface) or not self.profile.completion
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
         preferences = self.preferences
         marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
@@ -152,7 +160,7 @@ class ContextRequest:
             dialogue=self.dialogue,
         )
 
-    @property
+    @cached_property
     def masks(self) -> MaskRule | None:
         """Which tool results are masked, where any are: a document has none."""
         newest = self.preferences.mask_tool_results
@@ -162,11 +170,19 @@ class ContextRequest:
             newest, self.preferences.mask_above, grid_step(self.rules.step, self.budget, self.window)
         )
 
+    @property
+    def parts(self) -> SystemParts:
+        """What the system context is made of, with what instructs the pending generation."""
+        further = self.pending.instructions
+        return (
+            replace(self.system, instructions=self.system.instructions + further) if further else self.system
+        )
+
+    @cached_property
     def system_context(self) -> SystemContext:
         if self.prepared is not None:
             return self.prepared
-        parts = replace(self.system, instructions=self.system.instructions + self.pending.instructions)
-        wanted, estimator = self.preferences.instructions, self.estimator
+        parts, wanted, estimator = self.parts, self.preferences.instructions, self.estimator
         if self.dialogue:
             return build_system(parts, wanted, estimator, budget=self.budget)
         if self.buffer_system_context:
@@ -183,7 +199,7 @@ class ContextRequest:
 
     def head_reach(self) -> tuple[int, bool]:
         """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
-        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
+        room = Room(budget=self.budget, system=self.system_context.tokens, window=self.window)
         return head_reach(room, self.rules)
 
 
@@ -250,14 +266,10 @@ class Layout:
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
-        return [
-            (level, row)
-            for level, row in self.outline.known()
-            if level >= self.spoken and row.left_out is None
-        ]
+        return [(level, row) for level, row in self.outline.known(self.spoken) if row.left_out is None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What will be kept, before any text was read."""
 
@@ -282,7 +294,7 @@ class Plan:
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
 
-    @property
+    @cached_property
     def kept(self) -> list[int]:
         """Levels in the order of the path; those that are left out for a reason of their own among them."""
         found = self.fit
@@ -329,26 +341,31 @@ class Plan:
         *others, own = sizes.values()
         return list(zip(extras, others, strict=True)), own
 
-    @property
+    @cached_property
     def is_reusable(self) -> bool:
         """Whether its levels are written as in every other context of the path, but those that are special."""
         request = self.request
         return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
 
-    @property
+    @cached_property
     def special(self) -> set[int]:
         """Levels with anything beside or before their words, and those that are not said whole."""
         return {*self.beside, *self.prefaces, *self.fit.shortened, *self.reasons}
 
-    @property
+    @cached_property
     def known(self) -> "dict[int, KeptLevel]":
         """The kept levels that an earlier context wrote as this one would."""
-        rendered, at = self.rows.rendered, self.rows.at
+        rendered, rows, special = self.rows.rendered, self.rows, self.special
         if not rendered or not self.is_reusable:
             return {}
-        special = self.special
-        found = ((level, rendered.get(level)) for level in self.kept if level not in special)
-        return {level: each for level, each in found if each is not None and each.row is at(level)}
+        head, tail, first = rows.head, rows.tail, rows.first
+        return {
+            level: each
+            for level in self.kept
+            if (each := rendered.get(level)) is not None
+            and each.row is (tail[level - first] if level >= first else head[level])
+            and level not in special
+        }
 
     @property
     def wanted(self) -> list[str]:
@@ -369,6 +386,8 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Ids of the nodes whose tool results are sent as lines."""
+        if self.request.masks is None:
+            return ()
         hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
         return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
 

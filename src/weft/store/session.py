@@ -189,6 +189,10 @@ class Session:
             self._known[key] = read()
         return self._known[key]
 
+    def know(self, values: Mapping[Hashable, object]) -> None:
+        """Values for `once` that were read together with something else."""
+        self._known.update(values)
+
     def execute_many(self, statement: Executable, rows: Sequence[Values]) -> None:
         """The same statement for each of many rows."""
         if rows:

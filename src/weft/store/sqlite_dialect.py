@@ -279,7 +279,7 @@ def open_engine(
         event.listen(engine, "connect", _configure)
 
     def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        driver_of(connection).execute(begin)
 
     event.listen(engine, "begin", begin_transaction)
     return engine
