@@ -153,6 +153,8 @@ def _facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
     yield from (("time", _stamp(stamp)) for stamp in shown.timestamps)
     if not shown.timestamps:
         yield "time", _UNCERTIFIED
+    for index, source in enumerate(cited_sources(shown.citations)):
+        yield "" if index else "cites", source
     if shown.provider is not None:
         yield from _call_facts(shown)
 
@@ -174,8 +176,6 @@ def _call_facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
         }
         if tokens := [f"{number:,} {name}" for name, number in counts.items() if number is not None]:
             yield "tokens", ", ".join(tokens)
-    for index, source in enumerate(cited_sources(shown.citations)):
-        yield "" if index else "cites", source
     if shown.call_note is not None:
         yield "note", shown.call_note
     yield "response", shown.response_sha256 or ""
