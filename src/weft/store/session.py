@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Inse
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-from weft.tree.query import Query
+from weft.tree.query import Atom, Query
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -64,6 +64,10 @@ class Terms(Protocol):
         ...
 
     def clear(self, transaction: "Session") -> None: ...
+
+    def counts(self, session: "Session", atoms: Sequence[Atom]) -> tuple[int, list[int]]:
+        """How many rows there are, and how many have each of the atoms."""
+        ...
 
     def matching(
         self, session: "Session", query: Query, reach: Reach, most: int | None
@@ -146,6 +150,11 @@ class Dialect(Protocol):
     @property
     def terms(self) -> Terms:
         """The search index's table of words."""
+        ...
+
+    @property
+    def passage_terms(self) -> Terms:
+        """The words of the passages of vaults."""
         ...
 
 

@@ -12,6 +12,7 @@ from weft.context.items.blocks import ToolOutput, close_nothing, one_line, rende
 from weft.context.items.item_types import ContextItem
 from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.notes import Mounted
+from weft.knowledge.retrieval import Period, Retrieval
 from weft.knowledge.tools.argument_schema import check_against_schema
 from weft.plugins import Plugins
 from weft.tree.agent import Permission
@@ -26,23 +27,6 @@ class ToolArguments(BaseModel):
 
 
 A = TypeVar("A")
-
-
-class Period(NamedTuple):
-    """A period of time; its end is not part of it. None: open."""
-
-    start: datetime | None
-    end: datetime | None
-
-    def has(self, moment: datetime) -> bool:
-        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
-
-
-class GroveHit(NamedTuple):
-    """A document or node with the words of a search."""
-
-    title: str
-    item: ContextItem
 
 
 class WebPage(NamedTuple):
@@ -73,10 +57,10 @@ class ToolContext:
     now: datetime
     """With its time zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = (
-        lambda _words, _kinds, _period: ()
+    retrieve: Callable[[str, frozenset[str], int, Period | None], Retrieval] = (
+        lambda _question, _places, _limit, _period: Retrieval()
     )
-    """Documents and nodes with any of the words."""
+    """The best passages of notes, documents and nodes about a question."""
     result: Callable[[int], str] = _no_result
     """The whole text of a result that was put aside, by its number."""
     web: WebSearch | None = None
