@@ -82,6 +82,7 @@ EVERY = {
     "agents archive": "agents archive Muse",
     "agents set": "agents set Muse --temperature 0.5",
     "agents default": "agents default Echo",
+    "ask": "ask Why --agent Echo",
     "gen": "gen ONE --agent Echo",
     "do": "do view ONE",
     "summarise": "summarise ONE",

@@ -37,7 +37,7 @@ _PANELS: Mapping[str, Mapping[str, str]] = {
         "documents": "doc",
         "projects": "project",
     },
-    "Models": {"generation": "gen chat summarise spend", "collaboration": "do collaborate"},
+    "Models": {"ask": "ask", "generation": "gen chat summarise spend", "collaboration": "do collaborate"},
     "Flags": {"nodes": "bookmark exclude include prune restore"},
     "History": {"history": "undo redo history events jobs"},
     "Agents": {"agents": "agents", "models": "models keys"},

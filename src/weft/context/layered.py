@@ -14,6 +14,7 @@ from weft.context.manifest_build import KeptLevel, account_for, settings_of
 from weft.context.render import content_of, render_levels, shortened_ids, shown_content_of
 from weft.context.request import INPUT, ContextRequest, Layout, Plan
 from weft.context.result import AssembledContext
+from weft.context.rows import Reason
 from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.content import Content, Text, content_to_wire, spoken_text
@@ -205,6 +206,13 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
         for each in {each.item.id: each for each in layout.attached}.values()
         if has_nul(each.item.content)
     ]
+    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
+        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
+        found.append(
+            f"{name} is skipped: it was deleted"
+            if skipped
+            else f"{name} was deleted: it is shown as it was last read"
+        )
     typed = request.own.get(INPUT)
     if isinstance(typed, Text) and has_nul(typed.text):
         found.append("the input contains NUL characters, which are sent as they are")

@@ -1,6 +1,6 @@
 """Lay out a path: decide what is in which layer, before any text of the path is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from weft.context.assemble import plan_context
@@ -19,7 +19,7 @@ from weft.context.items.library import (
     promote,
 )
 from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
-from weft.context.rows import Candidate, PathOutline
+from weft.context.rows import Candidate, PathOutline, Reason
 from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext, standing_layer
@@ -82,6 +82,7 @@ def _read(request: ContextRequest) -> Layout:
         attached += [Attached(count, item) for item in request.items]
         outline = _with_input(outline, request)
         live.append(count)
+    attached = _without_deleted(attached, request.deleted, turn)
     said = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: its items must be there.
     said = said[-max(1, request.preferences.minimum_recent_nodes) :]
@@ -95,6 +96,20 @@ def _read(request: ContextRequest) -> Layout:
         attached=tuple(attached),
     )
     return _stripped(layout, request)
+
+
+def _without_deleted(attached: Sequence[Attached], deleted: Collection[str], turn: int) -> list[Attached]:
+    """What the turn brings anew is left out if its source is gone; what is in the library stays."""
+    known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
+    return [
+        each._replace(left_out=Reason.DELETED)
+        if each.level >= turn
+        and each.left_out is None
+        and each.item.id in deleted
+        and each.item.id not in known
+        else each
+        for each in attached
+    ]
 
 
 def _with_start(outline: PathOutline) -> PathOutline:

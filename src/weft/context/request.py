@@ -111,7 +111,9 @@ class ContextRequest:
     items: Sequence[ContextItem] = ()
     """Those of the input that is not a node yet."""
     fresh: Mapping[str, ContextItem] = field(default_factory=dict[str, ContextItem])
-    """Items as they are now, by id, where they were read again."""
+    """Items as they are now, by id, where they were read again; of those in `deleted`, as they were last read."""
+    deleted: frozenset[str] = frozenset()
+    """Ids of items whose source was deleted."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
     tool_descriptions: str = ""

@@ -93,12 +93,14 @@ class ToolService:
     registry: ToolRegistry = field(default_factory=installed_tools)
     approver: Approver | None = None
     """Asks a person before a tool with effects runs; None: no person is present."""
+    vaults: tuple[str, ...] = ()
+    """The vaults that can be read; none: all that are mounted."""
     agent: Agent | None = None
     """The agent that calls the tools on the caller's behalf; None: the caller itself."""
 
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
-        context, rules = tool_context(self.caller), self._rules()
+        context, rules = tool_context(self.caller, vaults=self.vaults), self._rules()
         for name in self.registry.names:
             try:
                 tool = self.registry.tool(name)
@@ -132,7 +134,7 @@ class ToolService:
     ) -> list[ToolRun]:
         """Run several for one turn, in order; their sources are numbered in one sequence."""
         node = None if at is None else node_at(self.caller, at)
-        context, rules = replace(tool_context(self.caller, node), first=first), self._rules()
+        context, rules = replace(tool_context(self.caller, node, self.vaults), first=first), self._rules()
         runs: list[ToolRun] = []
         for call in calls:
             run = self._run(call, context, rules)
