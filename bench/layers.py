@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
-from weft.context.layers.blocks import render_item
-from weft.context.layers.conversation import (
+from weft.context.conversation import (
     Conversation,
     ConversationTurn,
     PromptContextRequest,
     assemble_turn,
 )
-from weft.context.layers.envelope import Envelope
-from weft.context.layers.items import SEPARATOR, ContextItem, note
+from weft.context.envelope import Envelope
+from weft.context.items.blocks import render_item
+from weft.context.items.item_types import SEPARATOR, ContextItem, note
 from weft.context.request import Profile
 from weft.context.settings import LayerSettings, Placement, Preferences
 from weft.context.system import SystemParts

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bench.report import Section, Table, at_most, number
 from bench.scene import STORES, Scene, sample_texts
 from bench.timing import medians
-from weft.context.filters import run_filters
+from weft.context.recipes import run_filters
 from weft.context.recipes.recipe import PRESETS
 from weft.tree.record import RecordDraft, RecordPlace
 

@@ -19,10 +19,10 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
     [
         "weft",
         "weft.context",
-        "weft.context.filters",
+        "weft.context.recipes.filters.pipeline",
         "weft.context.recipes.recipe_run",
         "weft.interop.chat_file",
-        "weft.context.layers.conversation",
+        "weft.context.conversation",
         "weft.context.render",
         "weft.tree.tree",
         "weft.tree.json_names",

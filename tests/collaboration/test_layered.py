@@ -7,7 +7,7 @@ import pytest
 from tests.collaboration.stage import MUSE, run, words, workshop
 from tests.covers import covers
 
-from weft.context.layers.items import LayerId
+from weft.context.items.item_types import LayerId
 from weft.providers.scripted import PROFILE
 from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.item import Item

@@ -16,8 +16,8 @@ from tests.covers import covers
 
 from weft.context.assemble import plan_context
 from weft.context.fit import SkippedLevel, SkippedRange
-from weft.context.layers.items import note
-from weft.context.layers.library import Attached
+from weft.context.items.item_types import note
+from weft.context.items.library import Attached
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.render import assemble, render_context
 from weft.context.request import ContextRequest, Pending, Profile
@@ -550,12 +550,7 @@ def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
         end=story.rows[-41].ruler,
     )
     parts = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
-    both = ContextRequest(
-        **{
-            **{name: getattr(parts, name) for name in parts.__slots__},
-            "outline": PathOutline(head=head, between=between, tail=tail),
-        }
-    )
+    both = replace(parts, outline=PathOutline(head=head, between=between, tail=tail))
     assert assemble(both, story.contents) == assemble(whole, story.contents)
 
 

@@ -15,9 +15,9 @@ from tests.covers import covers
 
 from weft.context import fit_messages
 from weft.context.assemble import plan_context
-from weft.context.filters import FilterError, run_filters
 from weft.context.fit import SkippedRange
 from weft.context.manifest_entries import Outcome
+from weft.context.recipes import FilterError, run_filters
 from weft.context.render import assemble, render_context
 from weft.context.rows import PathOutline, tokens_of_content
 from weft.context.settings import resolve_preferences

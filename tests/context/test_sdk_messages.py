@@ -18,7 +18,7 @@ from tests.covers import covers
 from tests.providers.loopback import Loopback, plain
 
 from weft.context import fit_messages
-from weft.context.layers.conversation import (
+from weft.context.conversation import (
     Conversation,
     ConversationTurn,
     PromptContextRequest,

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import weft
-from weft.context.layers.items import LayerId
+from weft.context.items.item_types import LayerId
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.runtime.operations.envelopes import add_legacy_text

@@ -8,8 +8,8 @@ import pytest
 from tests.attempts import RecordAttempt
 from tests.covers import covers
 
-from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import context_of, render_layers
+from weft.context.layered import context_of, render_layers
+from weft.context.layout import plan_layers
 from weft.context.render import assemble
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.result import AssembledContext

@@ -1,5 +1,6 @@
 """Requests in layers over a store: the library of a path, notes read fresh, memory and projects."""
 
+import os
 import random
 import re
 
@@ -12,7 +13,7 @@ from tests.soundness import check_sound
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.layers.items import LayerId, query
+from weft.context.items.item_types import LayerId, query
 from weft.errors import (
     ContextLimitError,
     InvalidInputError,
@@ -288,6 +289,61 @@ def test_history_can_be_a_strip_of_summaries(desk):
     assert "snow" not in str([each.text for each in told.messages])
     first.exclude()
     assert f"told: {first.local_id}" not in str([each.text for each in turn.envelope(strip=1).messages])
+
+
+@covers("library.deleted-notes")
+@pytest.mark.parametrize("placement", ["system", "inline"])
+def test_a_deleted_note_stays_in_the_library_as_it_was_last_read(desk, placement):
+    desk.tree.prefer(library=placement)
+    path = desk.write("a.md", "first")
+    desk.send(desk.ask("One", path))
+    desk.write("a.md", "second")
+    os.utime(desk.folder / "a.md", (1_700_000_000, 1_700_000_000))
+    desk.send(desk.ask("Two"))
+    (desk.folder / "a.md").unlink()
+    for text in ("Three", "Four"):
+        prepared, _ = desk.send(desk.ask(text))
+        shown = prepared.system + str([each.text for each in prepared.messages])
+        assert "second" in shown
+        assert "first" not in shown
+        assert prepared.warnings == ("a.md was deleted: it is shown as it was last read",)
+        assert prepared.instabilities == ()
+    check_sound(desk.grove)
+
+
+@covers("library.deleted-notes")
+def test_a_note_that_is_deleted_before_its_turn_is_sent_is_skipped(desk):
+    turn = desk.ask("One", desk.write("a.md", "gone"), desk.write("b.md", "there"))
+    given = turn.say("Given").attach(Item(id="given.md", type="note", content="from the call"))
+    document = desk.grove.write_document(f"Doc {desk.name}", "a document")
+    turn.attach(f"doc:{document.id}")
+    (desk.folder / "a.md").unlink()
+    document.delete(confirm=document.id)
+    envelope = turn.envelope(agent=desk.agent)
+    assert in_full(envelope) == ["b.md"]
+    assert "gone" not in envelope.messages[-1].text
+    assert envelope.warnings == (
+        "a.md is skipped: it was deleted",
+        f"doc:{document.id} is skipped: it was deleted",
+    )
+    assert {each.id: each.reason for each in envelope.manifest}["a.md"] == "its source was deleted"
+    # Its text came in the call: it never was in a vault.
+    assert "given.md" in in_full(given.envelope(agent=desk.agent))
+
+
+@covers("layer.l4-strip")
+def test_a_strip_sums_up_only_the_turns_that_it_replaces(desk):
+    for text in ("Snow", "Rain", "Wind"):
+        desk.answer(desk.ask(text), f"{text}!")
+    turn = desk.ask("And now?")
+    for node in desk.tree.path:
+        if node.text and node.id != turn.id:
+            desk.grove.perform(Summarise(tree=desk.tree.id, node=node.id, text=f"told: {node.text}"))
+    shown = str([each.text for each in turn.envelope(strip=1).messages])
+    assert [text for text in ("Snow", "Snow!", "Rain", "Rain!") if f"told: {text}" not in shown] == []
+    assert "Wind!" in shown
+    assert "told: Wind" not in shown
+    assert "told:" not in str([each.text for each in turn.envelope(strip=9).messages])
 
 
 @covers("library.pinning")

@@ -24,7 +24,7 @@ from tests.providers.loopback import plain, streamed
 from tests.soundness import check_sound
 
 import weft
-from weft.context.layers.blocks import ToolOutput
+from weft.context.items.blocks import ToolOutput
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError, WeftError
 from weft.providers.base import ProviderRegistry
 from weft.providers.compatible import Compatible

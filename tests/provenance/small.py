@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.attempts import RecordAttempt
+from tests.citing import cite
 from tests.transfer.rich import Summarise
 
 import weft
-from weft.context.agent_view.memory_block import Action
+from weft.context.agent_view.operational_memory import Action
 from weft.runtime.contexts.agent_memory import CommandResult, begin_run, note_actions
 from weft.runtime.operations.agent_memory import DropStash, KeepPin, KeepStash, KeepThought, RecallStash
 from weft.runtime.operations.agents import ArchiveAgent, ChangeAgent
@@ -82,6 +83,7 @@ def plant_dialogue(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     )
     kept = grove.layers.keep(asked.prepare(agent="sage"))
     grove.layers.report(kept, 2)
+    cite(grove, tree.id, asked.id)
     tree.archive()
     return tree
 

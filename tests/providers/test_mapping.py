@@ -204,8 +204,8 @@ def test_cache_marks_stand_where_the_context_engine_put_them():
 
 @covers("provider.cache-controls")
 def test_the_engines_own_controls_fit_as_they_are():
-    from weft.context.layers.cache import CacheControls
-    from weft.context.layers.cache import PrefixMark as EngineMark
+    from weft.context.cache.controls import CacheControls
+    from weft.context.cache.controls import PrefixMark as EngineMark
 
     made = CacheControls(marks=(EngineMark(message=None, block=0, control={"type": "ephemeral"}),))
     asked = Request(model=ANTHROPIC.model, messages=chat("a").messages, system=("One.",), cache=made)

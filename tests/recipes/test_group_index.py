@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.filters import apply_filters
+from weft.context.recipes import apply_filters
 from weft.context.recipes.collapsed_groups import GroupParts, GroupReader, GroupScope, group_name
 from weft.context.recipes.group_index import (
     BATCH,

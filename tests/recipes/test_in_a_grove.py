@@ -87,7 +87,7 @@ def test_a_recorded_index_is_the_same_in_a_grove(fresh_loom, row, monkeypatch):
 @covers("filter.recorded-examples")
 @pytest.mark.parametrize("row", rows("pipeline") + rows("collapseGroupReplacer"), ids=label)
 def test_recorded_pipelines_read_their_groups_from_a_grove(loom, row, user):
-    from weft.context.filters import apply_filters
+    from weft.context.recipes import apply_filters
 
     context = row["ctx"] | ({"userId": user} if "userId" in row["ctx"] else {"sessionId": user})
     documents = {}

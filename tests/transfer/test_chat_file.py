@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.context.layers.note_lookup import (
+from weft.context.items.note_lookup import (
     ListedNote,
     NoteReference,
     Whereabouts,

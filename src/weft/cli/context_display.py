@@ -10,7 +10,7 @@ from weft.errors import InvalidInputError
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
-    from weft.context.layers.envelope import Envelope
+    from weft.context.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.manifest_view import Changes
     from weft.context.result import AssembledContext
@@ -129,8 +129,8 @@ def show_layers(
     payload: bool,
 ) -> None:
     """A request that would be sent, or the envelope of one that was; its warnings are messages."""
-    from weft.context.layers.cache import record_payload  # noqa: PLC0415 - loads with the engine
-    from weft.context.layers.envelope import Envelope  # noqa: PLC0415 - loads with the engine
+    from weft.context.envelope import Envelope  # noqa: PLC0415 - loads with the engine
+    from weft.context.payload import record_payload  # noqa: PLC0415 - loads with the engine
 
     if sum((raw, entries, payload)) > 1:
         raise InvalidInputError("--raw, --entries and --payload exclude each other")

@@ -10,17 +10,21 @@ from weft.cli.output import Column, progress_bar, quoted, where
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_setting, read_stdin, text_given
 from weft.errors import InvalidInputError
+from weft.knowledge.embeddings import MISSING
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
-    from weft.context.layers.blocks import ToolOutput
+    from weft.context.items.blocks import ToolOutput
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
-    from weft.runtime.contexts.turn_tools import Offered, TurnToolCall
+    from weft.runtime.search.vault_indexer import VaultStatus
+    from weft.runtime.tools.service import OfferedTool
+    from weft.tree.content import ToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue
 
+_SKIPPED_SHOWN = 20
 _VaultName = Annotated[str, argument("VAULT", "A name or id.")]
 ToolCalls = Annotated[
     list[str] | None,
@@ -115,9 +119,12 @@ def vault_add(
 
     Links are resolved now; nothing outside the folder is ever read. Prints its id.
     """
-    vault = session.grove.vaults.mount(folder, name)
-    notes = counted(len(vault.notes().paths), "note")
+    with progress_bar("indexing notes") as progress:
+        vault = session.grove.vaults.mount(folder, name, progress=progress)
+    status = vault.status()
+    notes = counted(status.notes, "note")
     session.out.result(vault.value, vault.id, f"mounted {quoted(vault.name)} with {notes}")
+    _say_skipped(session, status)
 
 
 def vault_show(
@@ -137,6 +144,61 @@ def vault_show(
         session.out.message(f"left out {counted(notes.left_out, 'link')} to files outside the folder")
     if not notes.paths:
         session.out.message("no notes")
+
+
+def vault_index(
+    session: CliSession,
+    name: _VaultName,
+    *,
+    rebuild: Annotated[bool, flag("--rebuild", "Make the whole index again.")] = False,
+) -> None:
+    """Index what was changed in a vault's folder; searching does it, too.
+
+    Prints what `weft vault status` prints.
+    """
+    vault = session.grove.vaults[name]
+    with progress_bar("indexing notes") as progress:
+        status = vault.index(rebuild=rebuild, progress=progress)
+    _show_status(session, [status])
+
+
+def vault_status(
+    session: CliSession,
+    name: Annotated[str | None, argument("[VAULT]", "A name or id; default: all.")] = None,
+) -> None:
+    """How much of the vaults is indexed, and what was skipped.
+
+    In a pipe: name, notes, passages, passages found by meaning, files behind; separated by tabs.
+    """
+    vaults = list(session.grove.vaults) if name is None else [session.grove.vaults[name]]
+    _show_status(session, [vault.status() for vault in vaults])
+
+
+def _show_status(session: CliSession, statuses: "Sequence[VaultStatus]") -> None:
+    session.out.listing(
+        statuses,
+        Column("name", lambda status: status.name),
+        Column("notes", lambda status: status.notes),
+        Column("passages", lambda status: status.passages),
+        Column("by meaning", lambda status: status.embedded),
+        Column("behind", lambda status: status.behind),
+        empty="no vaults; mount a folder: weft vault add FOLDER",
+    )
+    for status in statuses:
+        _say_skipped(session, status)
+        if status.problem:
+            session.out.message(f"{status.name}: {status.problem}")
+    if statuses and not statuses[0].semantic:
+        session.out.message(MISSING)
+
+
+def _say_skipped(session: CliSession, status: "VaultStatus") -> None:
+    session.out.notes(
+        [f"{path} is not indexed: {reason}" for path, reason in status.skipped[:_SKIPPED_SHOWN]]
+    )
+    left = len(status.skipped) - _SKIPPED_SHOWN
+    if left > 0:
+        session.out.message(f"{counted(left, 'more file')} not indexed: weft vault status --json lists all")
 
 
 def vault_rm(session: CliSession, name: _VaultName) -> None:
@@ -163,7 +225,7 @@ def tools_ls(session: CliSession) -> None:
     In a pipe: name, arguments and description, separated by tabs.
     """
 
-    def wire(each: "Offered") -> object:
+    def wire(each: "OfferedTool") -> object:
         return {
             "name": each.name,
             "description": None if each.tool is None else each.tool.description,
@@ -174,7 +236,7 @@ def tools_ls(session: CliSession) -> None:
     session.out.listing(
         list(session.grove.tools),
         Column("tool", lambda each: each.name),
-        Column("arguments", lambda each: _arguments(each.tool)),
+        Column("arguments", lambda each: [] if each.tool is None else each.tool.argument_names),
         Column(
             "",
             lambda each: (
@@ -215,7 +277,7 @@ def tool_outputs(
     """The outputs of the tools named by `--tool`, for a turn at this place."""
     if not wanted:
         return ()
-    calls: list[TurnToolCall] = []
+    calls: list[ToolCall] = []
     for each in wanted:
         words = _words(each)
         if not words:
@@ -232,12 +294,12 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "TurnToolCall":
+def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
-    from weft.runtime.contexts.turn_tools import TurnToolCall  # noqa: PLC0415 - loads with the grove
+    from weft.tree.content import ToolCall  # noqa: PLC0415 - loads with the grove
 
-    tool = session.grove.tools.registry.tool(name)
-    names = [each.rstrip("?") for each in _arguments(tool)]
+    tool = session.grove.tools.service.registry.tool(name)
+    names = [each.rstrip("?") for each in tool.argument_names]
     arguments: dict[str, JsonValue] = {}
     words: list[str] = []
     for each in given:
@@ -248,7 +310,7 @@ def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "TurnToo
             words.append(each)
     if words:
         arguments.setdefault(names[0] if names else "words", " ".join(words))
-    return TurnToolCall(name, arguments)
+    return ToolCall(id=name, name=name, arguments=arguments)
 
 
 def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
@@ -262,11 +324,3 @@ def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
     if "array" in types and isinstance(value, str):
         return [each.strip() for each in value.split(",") if each.strip()]
     return value
-
-
-def _arguments(tool: "AnyTool | None") -> list[str]:
-    """The names of a tool's arguments; optional ones end with a question mark."""
-    if tool is None:
-        return []
-    fields = tool.arguments.model_fields.items()
-    return [f"{each.alias or name}{'' if each.is_required() else '?'}" for name, each in fields]

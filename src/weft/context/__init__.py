@@ -6,13 +6,16 @@ from weft.context.messages import Context, fit_messages
 
 if TYPE_CHECKING:
     # Fitting plain messages needs none of these.
+    from weft.context.conversation import Conversation, ConversationTurn, PromptContextRequest, assemble_turn
+    from weft.context.envelope import Envelope
     from weft.context.fit import Strategy
-    from weft.context.layers.blocks import ToolOutput
-    from weft.context.layers.envelope import Envelope
+    from weft.context.items.blocks import ToolOutput
     from weft.context.manifest import Manifest
     from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
+    from weft.context.payload import Payload, record_payload
     from weft.context.result import AssembledContext, RequestBody
     from weft.context.settings import Preferences
+    from weft.context.stored_envelope import load_envelope, store_envelope
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
 else:
     from weft.lazy_names import lazy_names
@@ -22,6 +25,8 @@ else:
 __all__ = [
     "AssembledContext",
     "Context",
+    "Conversation",
+    "ConversationTurn",
     "EntryKind",
     "Envelope",
     "Estimator",
@@ -29,10 +34,16 @@ __all__ = [
     "Manifest",
     "ManifestEntry",
     "Outcome",
+    "Payload",
     "Preferences",
+    "PromptContextRequest",
     "RequestBody",
     "Strategy",
     "ToolOutput",
+    "assemble_turn",
     "estimator_of",
     "fit_messages",
+    "load_envelope",
+    "record_payload",
+    "store_envelope",
 ]

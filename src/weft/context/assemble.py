@@ -1,6 +1,6 @@
 """From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,12 +24,13 @@ from weft.context.rows import (
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import masked_outline, settled
+from weft.context.tool_text import tag_tokens
 from weft.errors import InvalidInputError
 
 
 def plan_context(request: ContextRequest) -> Plan:
     """Decide what is kept. Reads no texts but those of the system context and the pending input."""
-    system = request.system_context()
+    system = request.system_context
     if request.dialogue:
         rows = _paired(request, _with_input(request))
     else:
@@ -94,6 +95,8 @@ def _prices(request: ContextRequest) -> Prices:
         heading = partial(_given_tokens, request.headings, estimator)
     elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
+    if request.dialogue and not request.profile.tools:
+        heading = partial(_tagged_tokens, heading)
     return Prices(
         estimator=estimator,
         joined=request.dialogue,
@@ -115,6 +118,10 @@ def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candida
     return estimator.of_text(heading_of(row.author, names)) + estimator.seam if row.author else 0
 
 
+def _tagged_tokens(heading: Callable[[Candidate], int] | None, row: Candidate) -> int:
+    return tag_tokens(row) + (heading(row) if heading is not None else 0)
+
+
 def _sketch(
     rows: PathOutline,
     prices: Prices,
@@ -122,8 +129,9 @@ def _sketch(
     beside: Mapping[int, tuple[ExtraSource, ...]],
 ) -> tuple[Sketch, dict[int, Reason]]:
     beside = beside if request.refers else {}
-    between = rows.between
-    reasons = _reasons(rows.tail, rows.first)
+    between, masks = rows.between, request.masks
+    own = left_out_of(rows.tail, bound_of(rows.tail))
+    reasons = _reasons(own, rows.first)
     tail = columns_of(
         rows.tail,
         prices,
@@ -131,7 +139,8 @@ def _sketch(
         first=rows.first,
         start=rows.tail_start,
         known_before=between is None,
-        masks=request.masks,
+        masks=masks,
+        reasons=own,
     )
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
@@ -146,17 +155,17 @@ def _sketch(
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
-    reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices, beside, masks=request.masks)
+    own = left_out_of(rows.head, bound_of(rows.head))
+    reasons |= _reasons(own, 0)
+    head = columns_of(rows.head, prices, beside, masks=masks, reasons=own)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )
     return sketch, reasons
 
 
-def _reasons(rows: Sequence[Candidate], first: int) -> dict[int, Reason]:
-    found = left_out_of(rows, bound_of(rows))
-    return {first + index: reason for index, reason in enumerate(found) if reason is not None}
+def _reasons(own: Sequence[Reason | None], first: int) -> dict[int, Reason]:
+    return {first + index: reason for index, reason in enumerate(own) if reason is not None}
 
 
 def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
@@ -172,11 +181,13 @@ def _room(request: ContextRequest, system: SystemContext, rows: PathOutline, ske
     if request.preface:
         reserve += of_text(request.preface) + 2 * request.estimator.joint
     if request.dialogue:
-        if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
+        tail = sketch.tail
+        if not request.profile.prefill and not _by_user(rows.tail, tail, reversed(range(len(tail)))):
             reserve += of_text(CLOSING)
         # A marker between two users is joined to both.
         joints = 2 * request.estimator.joint
-        if _by_user(rows.tail if sketch.between is None else rows.head, sketch.start.lives):
+        first, start = rows.tail if sketch.between is None else rows.head, sketch.start
+        if _by_user(first, start, range(len(start))):
             opening = of_text(OPENING)
         else:
             reserve += of_text(OPENING)
@@ -190,14 +201,14 @@ def _room(request: ContextRequest, system: SystemContext, rows: PathOutline, ske
     )
 
 
-def _by_user(rows: Iterable[Candidate], lives: Iterable[int]) -> bool:
-    """Whether the first of these that adds anything is a user's for certain.
+def _by_user(rows: Sequence[Candidate], columns: Columns, order: Iterable[int]) -> bool:
+    """Whether the first of these, in this order, that adds anything is a user's for certain.
 
     A tool's result may go where its call is, and one without a call goes altogether.
     """
-    for row, live in zip(rows, lives, strict=True):
-        if live:
-            return row.role == "user" and not answers_of(row)
+    for index in order:
+        if columns.live(index):
+            return rows[index].role == "user" and not answers_of(rows[index])
     return False
 
 

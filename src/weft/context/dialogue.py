@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from weft.context.layers.blocks import attribute
+from weft.context.items.blocks import attribute
 from weft.context.rows import ExtraSource
 from weft.context.tokens import JOINT, Estimator
 from weft.context.tool_pairs import PairedPart, in_pairs, tools_in

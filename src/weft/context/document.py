@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from weft.context.dialogue import Part, compose
-from weft.context.layers.blocks import shown_content
-from weft.context.layers.items import ContextItem
-from weft.context.layers.library import Attached, current_items
+from weft.context.items.blocks import shown_content
+from weft.context.items.item_types import ContextItem
+from weft.context.items.library import Attached, current_items
 from weft.context.request import ContextRequest
 from weft.context.rows import ExtraSource, Reason, least_of_content, tokens_of_content
 from weft.context.tokens import Estimator

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from weft.context.checks import system_over
 from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.items import LIBRARY_HEADING, ContextItem
-from weft.context.layers.library import Attached, Held, Preface
+from weft.context.items.blocks import ToolOutput
+from weft.context.items.item_types import LIBRARY_HEADING, ContextItem
+from weft.context.items.library import Attached, Held, Preface
 from weft.context.manifest_entries import NO_LIMIT, Piece
 from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
@@ -25,6 +26,7 @@ from weft.context.system import (
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
+from weft.tree.tool_spec import ToolSpec
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Profile:
     """Whether a request may end with an assistant's message."""
     completion: bool = True
     """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
+    tools: bool = True
+    """Whether calls and results are sent as such; elsewhere they are words, within tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +63,21 @@ class Pending:
 class Strip:
     """History as a strip: a summary, then the last turns as they were."""
 
-    summary: str
+    summary: str = ""
+    """Of all turns before those that are kept; where there is none, `lines` are."""
     turns: int
     """How many turns before the current one are kept in any case."""
     through: int | None = None
     """The last level that the summary covers; later ones are kept too, so that nothing is lost between."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Level → its own summary: only those of the levels that are replaced are shown."""
+
+    def text_before(self, level: int) -> str:
+        """The summary of all levels before this one."""
+        return self.summary or "\n".join(line for own, line in self.lines if own < level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextRequest:
     """A place in a tree, as light rows, everything that its layers are made of, and the settings."""
 
@@ -103,9 +114,13 @@ class ContextRequest:
     items: Sequence[ContextItem] = ()
     """Those of the input that is not a node yet."""
     fresh: Mapping[str, ContextItem] = field(default_factory=dict[str, ContextItem])
-    """Items as they are now, by id, where they were read again."""
+    """Items as they are now, by id, where they were read again; of those in `deleted`, as they were last read."""
+    deleted: frozenset[str] = frozenset()
+    """Ids of items whose source was deleted."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    """For models with tool calling; fixed for an agent's life."""
     tool_descriptions: str = ""
     """For models that call tools in text; fixed for an agent's life."""
     memory_block: str = ""
@@ -139,7 +154,7 @@ class ContextRequest:
         """Whether sources are sent: to every model but one that only continues a document."""
         return self.dialogue or bool(self.preface) or not self.profile.completion
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
         preferences = self.preferences
         marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
@@ -152,7 +167,7 @@ class ContextRequest:
             dialogue=self.dialogue,
         )
 
-    @property
+    @cached_property
     def masks(self) -> MaskRule | None:
         """Which tool results are masked, where any are: a document has none."""
         newest = self.preferences.mask_tool_results
@@ -162,11 +177,19 @@ class ContextRequest:
             newest, self.preferences.mask_above, grid_step(self.rules.step, self.budget, self.window)
         )
 
+    @property
+    def parts(self) -> SystemParts:
+        """What the system context is made of, with what instructs the pending generation."""
+        further = self.pending.instructions
+        return (
+            replace(self.system, instructions=self.system.instructions + further) if further else self.system
+        )
+
+    @cached_property
     def system_context(self) -> SystemContext:
         if self.prepared is not None:
             return self.prepared
-        parts = replace(self.system, instructions=self.system.instructions + self.pending.instructions)
-        wanted, estimator = self.preferences.instructions, self.estimator
+        parts, wanted, estimator = self.parts, self.preferences.instructions, self.estimator
         if self.dialogue:
             return build_system(parts, wanted, estimator, budget=self.budget)
         if self.buffer_system_context:
@@ -183,7 +206,7 @@ class ContextRequest:
 
     def head_reach(self) -> tuple[int, bool]:
         """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
-        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
+        room = Room(budget=self.budget, system=self.system_context.tokens, window=self.window)
         return head_reach(room, self.rules)
 
 
@@ -212,6 +235,8 @@ class SystemLayers:
     """Their tokens."""
     heading: int = 0
     """Tokens of the library's heading."""
+    tools: int = 0
+    """Tokens of the tools that the provider is given as such."""
     descriptions: str = ""
     memory: str = ""
     summary: str = ""
@@ -242,6 +267,8 @@ class Layout:
     """The level at which the input begins that a model answers: the turn's, unless a run has gone on since."""
     first_live: int | None
     """The level before whose words the turn's context is."""
+    exchange: int = 0
+    """How many levels at the path's end are tool calls and results: the turn is still being answered."""
     attached: tuple[Attached, ...]
     stripped: tuple[Candidate, ...] = ()
     placed: tuple[Placed, ...] = ()
@@ -250,14 +277,12 @@ class Layout:
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
-        return [
-            (level, row)
-            for level, row in self.outline.known()
-            if level >= self.spoken and row.left_out is None
-        ]
+        end = self.outline.first + len(self.outline.tail) - self.exchange
+        rows = self.outline.known(self.spoken)
+        return [(level, row) for level, row in rows if level < end and row.left_out is None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What will be kept, before any text was read."""
 
@@ -282,7 +307,7 @@ class Plan:
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
 
-    @property
+    @cached_property
     def kept(self) -> list[int]:
         """Levels in the order of the path; those that are left out for a reason of their own among them."""
         found = self.fit
@@ -329,26 +354,31 @@ class Plan:
         *others, own = sizes.values()
         return list(zip(extras, others, strict=True)), own
 
-    @property
+    @cached_property
     def is_reusable(self) -> bool:
         """Whether its levels are written as in every other context of the path, but those that are special."""
         request = self.request
         return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
 
-    @property
+    @cached_property
     def special(self) -> set[int]:
         """Levels with anything beside or before their words, and those that are not said whole."""
         return {*self.beside, *self.prefaces, *self.fit.shortened, *self.reasons}
 
-    @property
+    @cached_property
     def known(self) -> "dict[int, KeptLevel]":
         """The kept levels that an earlier context wrote as this one would."""
-        rendered, at = self.rows.rendered, self.rows.at
+        rendered, rows, special = self.rows.rendered, self.rows, self.special
         if not rendered or not self.is_reusable:
             return {}
-        special = self.special
-        found = ((level, rendered.get(level)) for level in self.kept if level not in special)
-        return {level: each for level, each in found if each is not None and each.row is at(level)}
+        head, tail, first = rows.head, rows.tail, rows.first
+        return {
+            level: each
+            for level in self.kept
+            if (each := rendered.get(level)) is not None
+            and each.row is (tail[level - first] if level >= first else head[level])
+            and level not in special
+        }
 
     @property
     def wanted(self) -> list[str]:
@@ -369,6 +399,8 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Ids of the nodes whose tool results are sent as lines."""
+        if self.request.masks is None:
+            return ()
         hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
         return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from weft.context.layers.cache import CacheControls, CacheForecast, Instability, Payload, Prediction
-from weft.context.layers.envelope import Envelope, Layer, Segment
-from weft.context.layers.items import LayerId
+from weft.context.cache.controls import CacheControls
+from weft.context.cache.prediction import CacheForecast, Prediction
+from weft.context.cache.prefix_monitor import Instability
+from weft.context.envelope import Envelope, Layer, Segment
+from weft.context.items.item_types import ContextItem, LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
+from weft.context.payload import Payload
 from weft.context.recipes.js_compat import compact_json
 from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
 from weft.context.tokens import DEFAULT, Estimator
@@ -123,6 +126,8 @@ class AssembledContext:
     """What of it the provider has cached, where a model is known."""
     instabilities: tuple[Instability, ...] = ()
     """Stable layers that changed without a recorded reason."""
+    refreshed: tuple[ContextItem, ...] = ()
+    """Items that are not as they were attached."""
     unsummarised: tuple[str, ...] = ()
     """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
     delivery: Delivery | None = field(default=None, compare=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from weft.context.checks import system_over
-from weft.context.layers.blocks import clean, leave_open
+from weft.context.items.blocks import clean, leave_open
 from weft.context.manifest_entries import ABSENT, EntryKind, Outcome, Piece, Run
 from weft.context.rows import Reason
 from weft.context.settings import Instructions

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias, cast
 
-from weft.context.layers.blocks import one_line
-from weft.context.layers.envelope import canonical
-from weft.context.layers.note_lookup import NoteReference
+from weft.context.envelope import canonical
+from weft.context.items.blocks import one_line
+from weft.context.items.note_lookup import NoteReference
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonValue
 
 _ROLES = {"user": "user", "ai": "assistant", "assistant": "assistant", "system": "system"}
 _SAID_BY = {"user": "user", "assistant": "ai", "system": "system"}
-_HEADER = re.compile(r"\*\*(user|ai|assistant|system)\*\*: ?", re.IGNORECASE)
+_HEADER = re.compile(r"(?:#{1,6} +)?\*\*(user|ai|assistant|system)\*\*: ?", re.IGNORECASE)
 _CONTEXT = re.compile(r"\[Context: (.*)\]\s*\Z")
 _TIME = re.compile(r"\[Timestamp: (.*)\]\s*\Z")
 _COMMENT = re.compile(r"<!-- (weft|copilot)-context: (.*) -->\s*\Z")

@@ -2,18 +2,19 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from weft.context.layers.items import ContextItem, active_note, image_embeds, note, selection
-from weft.context.layers.note_lookup import ListedNote, notes_in_folder, notes_with_tag
+from weft.context.items.item_types import ContextItem, active_note, image_embeds, note, selection
+from weft.context.items.note_lookup import ListedNote, notes_in_folder, notes_with_tag
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture
+from weft.knowledge.passages import facts_of
 from weft.tree.content import Image
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
@@ -33,6 +34,13 @@ class NotePlace(NamedTuple):
     path: str
     id: str
     """Its path; with the vault's name before it if a vault mounted earlier has a note of the same path."""
+
+
+class FreshItems(NamedTuple):
+    """Items as they are now, by id, and the ids of those whose source is gone."""
+
+    items: dict[str, ContextItem]
+    deleted: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -108,7 +116,7 @@ class Mounted:
         if not is_note(place.path):
             raise InvalidInputError(f"{place.path[:200]!r} is not a note", hint="notes end in .md or .txt")
         file = self.folder(place.vault).read(place.path)
-        return note(place.id, _text(file), created=_moment(file.created), modified=_moment(file.modified))
+        return note(place.id, note_text(file), created=_moment(file.created), modified=_moment(file.modified))
 
     def active_note(self, reference: str, put: Callable[[bytes], str]) -> ContextItem:
         """The open note with the pictures that it embeds; `put` stores their bytes and returns the ref."""
@@ -198,10 +206,6 @@ class Mounted:
             for item in self._all(vault, notes_with_tag(tag, self.listed(vault, progress)), f"tag {tag}")
         ]
 
-    def each(self, vault: Vault) -> Iterator[ContextItem]:
-        """Every note of a vault, as it is now; a warning names each that cannot be read."""
-        return filter(None, (self._readable(vault, path) for path in self._paths(vault)))
-
     def listed(self, vault: Vault, progress: Progress = silent) -> list[ListedNote]:
         """Every note with its tags and the hash of its content; a warning names each that cannot be read."""
         paths = self.folder(vault).notes().paths
@@ -209,7 +213,7 @@ class Mounted:
         for number, path in enumerate(paths, 1):
             item = self._readable(vault, path)
             if item is not None:
-                notes.append(ListedNote(path, tags_of(item.content), item.sha256))
+                notes.append(ListedNote(path, facts_of(item.content).tags, item.sha256))
             progress(number, len(paths))
         return notes
 
@@ -243,12 +247,12 @@ class Mounted:
             self.warnings.append(f"{path} is left out: {error.message}")
             return None
 
-    def fresh(self, items: Iterable[Item | ContextItem]) -> dict[str, ContextItem]:
+    def fresh(self, items: Iterable[Item | ContextItem]) -> "FreshItems":
         """The notes of vaults among the items, by id, as they are now; other items are left out."""
         current: dict[str, ContextItem] = {}
+        deleted: set[str] = set()
         notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
-        if notes:
-            self._warn_of_missing_vaults()
+        complete = bool(notes) and self._has_all_vaults()
         for each in notes:
             if each.id in current:
                 continue
@@ -257,12 +261,16 @@ class Mounted:
                 # It keeps the id by which it was attached, even if a shorter one is unique now.
                 current[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
-                continue
+                # A note whose text came in a call has no time, and never was in a vault.
+                if complete and each.modified is not None:
+                    deleted.add(each.id)
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
-        return current
+        return FreshItems(current, frozenset(deleted))
 
-    def _warn_of_missing_vaults(self) -> None:
+    def _has_all_vaults(self) -> bool:
+        """False if a folder cannot be read; a warning names each."""
+        count = len(self.warnings)
         for vault in self.vaults:
             try:
                 self.folder(vault)
@@ -270,6 +278,7 @@ class Mounted:
                 self.warnings.append(
                     f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
                 )
+        return len(self.warnings) == count
 
 
 def _plain(path: str) -> str:
@@ -277,7 +286,7 @@ def _plain(path: str) -> str:
     return PurePosixPath(path).as_posix() if path else path
 
 
-def _text(file: File) -> str:
+def note_text(file: File) -> str:
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -291,61 +300,3 @@ def _moment(seconds: float | None) -> str | None:
         return datetime.fromtimestamp(int(seconds), UTC).isoformat()[:19] + "Z"
     except (OverflowError, OSError, ValueError):
         return None
-
-
-_FRONT_LIMIT = 64 * 1024
-_INLINE = re.compile(r"(?<![\w/#&\[(])#([\w/-]*[^\W\d][\w/-]*)")
-_CODE = re.compile(r"`[^`\n]*`")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_KEY = re.compile(r"(?:tags?)[ \t]*:(.*)", re.IGNORECASE)
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
-
-
-def tags_of(text: str) -> frozenset[str]:
-    """The tags of a note, without #: those of its front matter and those in its text, except in code."""
-    front, rest = _parts(text)
-    return frozenset([*_of_front(front), *_of_text(rest)])
-
-
-def _parts(text: str) -> tuple[list[str], str]:
-    if not text.startswith(("---\n", "---\r\n")):
-        return [], text
-    end = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(text, 4, _FRONT_LIMIT)
-    if end is None:
-        return [], text
-    return text[4 : end.start()].splitlines(), text[end.end() :]
-
-
-def _of_front(lines: list[str]) -> Iterator[str]:
-    """`tags: [a, b]`, `tags: a, b` or a list below it; other front matter is ignored."""
-    listing = False
-    for line in lines:
-        key, item = _KEY.match(line), _ITEM.match(line)
-        if key is not None:
-            value = key[1].strip()
-            listing = not value
-            yield from _cleaned(value.strip("[]").split(","))
-        elif listing and item is not None:
-            yield from _cleaned([item[1]])
-        elif line.strip():
-            listing = False
-
-
-def _cleaned(names: list[str]) -> Iterator[str]:
-    for name in names:
-        tag = name.strip().strip("\"'").removeprefix("#").strip()
-        if tag and not tag.startswith("-"):
-            yield tag
-
-
-def _of_text(text: str) -> Iterator[str]:
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark is not None and not fence:
-            fence = mark[1]
-        elif mark is not None and mark[1].startswith(fence):
-            fence = ""
-        elif not fence and "#" in line:
-            for match in _INLINE.finditer(_CODE.sub("", line)):
-                yield match[1].rstrip("/-")

@@ -23,6 +23,15 @@ class Permission(StrEnum):
     DOC_WRITE = "doc_write"
 
 
+class ToolPolicy(StrEnum):
+    """Whether a tool may run."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    """Only if a person agrees; where none can be asked, it is refused."""
+    DENY = "deny"
+
+
 REQUIRED_PERMISSION: dict[Permission, Permission] = {
     Permission.LOOM_WRITE: Permission.LOOM_AWARE,
     Permission.LOOM_GENERATE: Permission.LOOM_AWARE,
@@ -33,6 +42,8 @@ ALL_PERMISSIONS = frozenset(Permission)
 COLLABORATOR = ALL_PERMISSIONS
 ANALYST = frozenset({Permission.LOOM_AWARE, Permission.DOC_READ})
 SUBJECT: frozenset[Permission] = frozenset()
+TOOL_POLICIES = "toolPolicies"
+"""The custom setting of an agent with policies by the name of a tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +55,11 @@ class Configuration:
     max_tokens: int | None = None
     stop_sequences: tuple[str, ...] = ()
     custom: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def tool_policies(self) -> dict[str, ToolPolicy]:
+        """What the agent may do with tools, by their names."""
+        return read_policies(self.custom.get(TOOL_POLICIES) or {}, TOOL_POLICIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +98,23 @@ def parse_permissions(names: Iterable[str]) -> frozenset[Permission]:
     return frozenset(permissions)
 
 
+def read_policies(value: JsonValue, path: str) -> dict[str, ToolPolicy]:
+    """Policies by the name of a tool; an error names the field."""
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"{path} must be an object", hint='for example {"readUrl": "deny"}', path=path
+        )
+    return {name: policy_from(each, f"{path}.{name}") for name, each in value.items()}
+
+
+def policy_from(value: JsonValue, path: str) -> ToolPolicy:
+    try:
+        return ToolPolicy(str(value))
+    except ValueError:
+        hint = f"use one of {', '.join(ToolPolicy)}"
+        raise InvalidInputError(f"{path} is {str(value)[:60]!r}", hint=hint, path=path) from None
+
+
 def check_agent(
     name: str, agent_type: AgentType, model_ref: str | None, configuration: Configuration
 ) -> None:
@@ -104,3 +137,4 @@ def check_agent(
     if configuration.max_tokens is not None and configuration.max_tokens < 1:
         raise InvalidInputError(f"max_tokens must be at least 1, got {configuration.max_tokens}")
     check_text(configuration.system_prompt or "", what="system prompt")
+    _ = configuration.tool_policies

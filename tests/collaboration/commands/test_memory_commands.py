@@ -8,7 +8,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.commands.scanner import scan
-from weft.context.agent_view.memory_block import memory_block
+from weft.context.agent_view.operational_memory import memory_block
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.runtime.contexts import agent_memory as remembered
 from weft.store import schema

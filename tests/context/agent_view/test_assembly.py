@@ -12,7 +12,13 @@ from tests.covers import covers
 from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace, addendum, loom_context
-from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText, memory_block
+from weft.context.agent_view.operational_memory import (
+    Action,
+    MemoryContents,
+    PinnedNode,
+    StashedText,
+    memory_block,
+)
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.request import Pending, Profile

@@ -12,12 +12,12 @@ from tests.covers import covers
 from weft.context.agent_view.agent_context import render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import addendum, loom_context
-from weft.context.agent_view.memory_block import MemoryContents, PinnedNode, memory_block
-from weft.context.layers.blocks import ToolOutput
-from weft.context.layers.cache import cache_controls
-from weft.context.layers.items import LayerId, active_note, note, with_images
-from weft.context.layers.library import Attached
-from weft.context.layers.render import render_layers
+from weft.context.agent_view.operational_memory import MemoryContents, PinnedNode, memory_block
+from weft.context.cache.controls import cache_controls
+from weft.context.items.blocks import ToolOutput
+from weft.context.items.item_types import LayerId, active_note, note, with_images
+from weft.context.items.library import Attached
+from weft.context.layered import render_layers
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.settings import Changed, LayerSettings, Placement
 from weft.context.system import Standing, SystemParts

@@ -12,7 +12,7 @@ from tests.covers import covers
 
 from weft.context.agent_view.agent_context import render_loom
 from weft.context.agent_view.history_reduction import plan_loomaware
-from weft.context.agent_view.memory_block import Action, MemoryContents, PinnedNode, StashedText
+from weft.context.agent_view.operational_memory import Action, MemoryContents, PinnedNode, StashedText
 from weft.context.fit import SkippedRange
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.request import Profile

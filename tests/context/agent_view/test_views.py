@@ -24,7 +24,7 @@ from weft.context.agent_view.loom_block import (
     strip_headings,
     tail_block,
 )
-from weft.context.agent_view.memory_block import (
+from weft.context.agent_view.operational_memory import (
     Action,
     MemoryContents,
     PinnedDocument,

@@ -21,12 +21,12 @@ from weft.context.agent_view.loom_block import (
     tail_block,
     unmarked,
 )
-from weft.context.agent_view.memory_block import MemoryContents, Showing, memory_block
+from weft.context.agent_view.operational_memory import MemoryContents, Showing, memory_block
 from weft.context.assemble import plan_context
-from weft.context.layers.blocks import render_tools
-from weft.context.layers.items import ContextItem
-from weft.context.layers.plan import plan_layers
-from weft.context.layers.render import context_of, render_layers
+from weft.context.items.blocks import render_tools
+from weft.context.items.item_types import ContextItem
+from weft.context.layered import context_of, render_layers
+from weft.context.layout import plan_layers
 from weft.context.render import render_context
 from weft.context.request import INPUT, ContextRequest, Pending, Plan
 from weft.context.result import AssembledContext

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
 from weft.context.agent_view.loom_block import connections_line
-from weft.context.agent_view.memory_block import pin_lines
+from weft.context.agent_view.operational_memory import pin_lines
 from weft.context.assemble import mask_results
 from weft.context.checks import pins_over
 from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid

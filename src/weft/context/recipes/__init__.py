@@ -4,6 +4,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # A recipe loads with the first call that needs it.
+    from weft.context.recipes.filters.base import (
+        Filter,
+        FilterContext,
+        FilterEntry,
+        FilterLike,
+        Registry,
+        installed_filters,
+    )
+    from weft.context.recipes.filters.pipeline import (
+        Filtered,
+        FilterError,
+        OnFilterError,
+        apply_filters,
+        apply_filters_async,
+        run_filters,
+        run_filters_async,
+    )
+    from weft.context.recipes.filters.trace import FilterStep, Mark, Trace
     from weft.context.recipes.group_index import (
         MemoryIndex,
         plan_index,
@@ -21,14 +39,30 @@ else:
 
 __all__ = [
     "DocumentRecords",
+    "Filter",
+    "FilterContext",
+    "FilterEntry",
+    "FilterError",
+    "FilterLike",
+    "FilterStep",
+    "Filtered",
+    "Mark",
     "MemoryIndex",
+    "OnFilterError",
     "Recipe",
     "RecipeError",
     "RecordScope",
+    "Registry",
+    "Trace",
+    "apply_filters",
+    "apply_filters_async",
     "decode_recipe",
     "follow_recipe",
+    "installed_filters",
     "plan_index",
     "plan_state",
     "read_index_request",
     "read_state_request",
+    "run_filters",
+    "run_filters_async",
 ]

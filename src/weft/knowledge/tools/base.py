@@ -8,11 +8,15 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from weft.context.layers.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
-from weft.context.layers.items import ContextItem
-from weft.errors import InvalidInputError, UnavailableError
+from weft.context.items.blocks import ToolOutput, close_nothing, one_line, render_item
+from weft.context.items.item_types import ContextItem
+from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.notes import Mounted
+from weft.knowledge.retrieval import Period, Retrieval
+from weft.knowledge.tools.argument_schema import check_against_schema
 from weft.plugins import Plugins
+from weft.tree.agent import Permission
+from weft.tree.citation import CitedSource
 from weft.tree.json import JsonObject, JsonValue
 
 
@@ -22,24 +26,7 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-A = TypeVar("A", bound=ToolArguments)
-
-
-class Period(NamedTuple):
-    """A period of time; its end is not part of it. None: open."""
-
-    start: datetime | None
-    end: datetime | None
-
-    def has(self, moment: datetime) -> bool:
-        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
-
-
-class GroveHit(NamedTuple):
-    """A document or node with the words of a search."""
-
-    title: str
-    item: ContextItem
+A = TypeVar("A")
 
 
 class WebPage(NamedTuple):
@@ -59,6 +46,10 @@ class WebSearch(Protocol):
         ...
 
 
+def _no_result(number: int) -> str:
+    raise NotFoundError(f"there is no result {number}", hint="results belong to a turn: say which one")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Everything that a tool can read: what its caller may read."""
@@ -66,10 +57,12 @@ class ToolContext:
     now: datetime
     """With its time zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = (
-        lambda _words, _kinds, _period: ()
+    retrieve: Callable[[str, frozenset[str], int, Period | None], Retrieval] = (
+        lambda _question, _places, _limit, _period: Retrieval()
     )
-    """Documents and nodes with any of the words."""
+    """The best passages of notes, documents and nodes about a question."""
+    result: Callable[[int], str] = _no_result
+    """The whole text of a result that was put aside, by its number."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""
@@ -79,38 +72,71 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[A]):
-    """A tool: its name, purpose, arguments and function."""
+    """A tool: its name, purpose, arguments and function, what it needs and how far it may go."""
 
     name: str
     description: str
-    arguments: type[A]
+    arguments: type[A] | JsonObject
+    """A subclass of `ToolArguments`, or a JSON Schema: then `run` gets the arguments as they are."""
     run: Callable[[ToolContext, A], ToolOutput]
-    missing: Callable[[ToolContext], str | None] = lambda _desk: None
+    missing: Callable[[ToolContext], str | None] = lambda _context: None
     """The reason why it is off, if it is."""
+    permission: Permission | None = None
+    """What every agent in the calling chain must have; None: what it reads is checked where it is read."""
+    effects: bool = False
+    """It changes something outside: it runs only if the owner allows it, or a person agrees."""
+    seconds: float = 30.0
+    """How long it may run."""
+    size: int = 2_000_000
+    """How many characters it may return."""
+    pages: bool = False
+    """It returns a part that suits a turn: its output is never put aside."""
 
     @property
     def schema(self) -> JsonObject:
         """The arguments as JSON Schema."""
-        return cast("JsonObject", self.arguments.model_json_schema())
+        given = self.arguments
+        return cast("JsonObject", given if isinstance(given, Mapping) else _model(given).model_json_schema())
 
-    def __call__(self, desk: ToolContext, arguments: Mapping[str, JsonValue]) -> ToolOutput:
-        """Check the arguments and run the tool."""
-        off = self.missing(desk)
-        if off is not None:
-            raise UnavailableError(f"{self.name} is off: {off}")
+    @property
+    def argument_names(self) -> list[str]:
+        """The names of its arguments, in order; optional ones end with a question mark."""
+        named, required = self.schema.get("properties"), self.schema.get("required")
+        names = list(named) if isinstance(named, Mapping) else []
+        needed = required if isinstance(required, Sequence) else ()
+        return [name if name in needed else f"{name}?" for name in names]
+
+    def check(self, arguments: Mapping[str, JsonValue]) -> A:
+        """The arguments as the function takes them; an error names the field."""
+        given = self.arguments
+        if isinstance(given, Mapping):
+            check_against_schema(self.name, given, arguments)
+            return cast("A", dict(arguments))
         try:
-            read = self.arguments.model_validate(dict(arguments))
+            return cast("A", _model(given).model_validate(dict(arguments)))
         except ValidationError as error:
             first: Any = error.errors(include_url=False, include_input=False)[0]
-            path = [".".join(map(str, first["loc"]))] if first["loc"] else []
-            fields = self.arguments.model_fields.items()
-            names = ", ".join(each.alias or name for name, each in fields) or "nothing"
+            path = ".".join(map(str, first["loc"]))
+            names = ", ".join(each.rstrip("?") for each in self.argument_names) or "nothing"
             raise InvalidInputError(
-                ": ".join([self.name, *path, first["msg"]]), hint=f"it takes {names}"
+                ": ".join(filter(None, [self.name, path, first["msg"]])), hint=f"it takes {names}", path=path
             ) from None
-        return self.run(desk, read)
+
+    def __call__(self, context: ToolContext, arguments: Mapping[str, JsonValue]) -> ToolOutput:
+        """Check the arguments and run the tool."""
+        off = self.missing(context)
+        if off is not None:
+            raise UnavailableError(f"{self.name} is off: {off}")
+        return self.run(context, self.check(arguments))
 
 
+def _model(arguments: object) -> type[ToolArguments]:
+    return cast("type[ToolArguments]", arguments)
+
+
+_MOST_LINES = 400
+_MOST_CHARACTERS = 16_000
+"""What a part of a note or of a result has at most."""
 _CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."
 _ONLY = "Cite only sources of this list, by these numbers"
 _SEVERAL = "; several are written [{}][{}]"
@@ -148,6 +174,20 @@ def say(
     """An output without sources."""
     content = "\n\n".join(filter(None, [instruction, close_nothing(text)]))
     return ToolOutput(name=name, content=content, attributes=dict(attributes or {}))
+
+
+def part_of(lines: Sequence[str], start: int, end: int | None = None) -> tuple[str, int, str]:
+    """As many lines from one on as suit a turn, the last of them, and what to say if that one is cut."""
+    last = min(len(lines), start + _MOST_LINES - 1, len(lines) if end is None else end)
+    size = 0
+    for number in range(start, last + 1):
+        size += len(lines[number - 1]) + 1
+        if size > _MOST_CHARACTERS and number > start:
+            last = number - 1
+            break
+    part = "\n".join(lines[start - 1 : last])
+    cut = f"Line {last:,} is longer than what is shown of it." if len(part) > _MOST_CHARACTERS else ""
+    return part[:_MOST_CHARACTERS], last, cut
 
 
 def _guidance(sources: Sequence[CitedSource]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput, one_line
+from weft.context.items.blocks import ToolOutput, one_line
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, StorageError, UnavailableError
 from weft.knowledge.notes import Mounted

@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field
 
-from weft.context.layers.blocks import ToolOutput
+from weft.context.items.blocks import ToolOutput
 from weft.errors import InvalidInputError
-from weft.knowledge.tools.base import Period, Tool, ToolArguments, ToolContext, say
+from weft.knowledge.retrieval import Period
+from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, say
 
 _INSTRUCTION = "Reckon from this time, and from no other:"
 _DAY = timedelta(days=1)
@@ -164,4 +165,5 @@ GET_TIME_INFO = Tool(
     description="Give the current time, and when “last week” and other periods begin and end.",
     arguments=TimeArguments,
     run=_run,
+    pages=True,
 )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from weft.context.agent_view.memory_block import Action
+from weft.context.agent_view.operational_memory import Action
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.runtime.collaboration.finish import AT, BROKEN_OFF

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace
-from weft.context.agent_view.memory_block import MemoryContents, Showing
+from weft.context.agent_view.operational_memory import MemoryContents, Showing
 from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.runtime.contexts.agent_memory import AgentMemory

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from sqlalchemy import select
 
-from weft.context.agent_view.memory_block import (
+from weft.context.agent_view.operational_memory import (
     Action,
     MemoryContents,
     Pin,

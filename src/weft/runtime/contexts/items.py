@@ -2,41 +2,29 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
-from weft.context.layers.items import EXPANDED, ContextItem, document, node, note, query, selection, url
-from weft.context.layers.library import Attached, attached_twice
+from weft.context.items.item_types import EXPANDED, ContextItem, document, node, note, query, selection, url
+from weft.context.items.library import Attached, attached_twice
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
-from weft.errors import InvalidInputError, NotFoundError, StorageError
+from weft.errors import InvalidInputError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.attachments import Attach
-from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
-from weft.runtime.operations.permissions import require_access, require_permission
-from weft.runtime.operations.projects import load_vaults
+from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
-from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.item import Item, about_item
 from weft.tree.progress import Progress, silent
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-
-
-def mounted_in(caller: Caller) -> Mounted:
-    """The mounted vaults, for an agent that may read notes."""
-    with caller.store.read() as session:
-        require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
-        require_access(session, caller.actor, MemberRole.READER)
-        return Mounted(load_vaults(session))
 
 
 def item_of(shown: ContextItem) -> Item:
@@ -102,30 +90,6 @@ def _item(row: Any, body: bytes | None) -> ContextItem:
         **cast("dict[str, Any]", about_item(row.about)),
     )
     return shown_item(item)
-
-
-def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem]) -> dict[str, ContextItem]:
-    """Those whose source can be looked at, as they are now: notes of vaults, documents of the grove."""
-    items = list({item.id: item for item in attached}.values())
-    now = mounted.fresh(items)
-    # Only what it says is looked at again: the note that is open stays the open one.
-    found = {
-        item.id: replace(
-            now[item.id],
-            item=replace(now[item.id].item, type=item.type, recoverable=item.recoverable),
-            title=item.title,
-        )
-        for item in items
-        if item.id in now
-    }
-    for item in items:
-        if item.type == "document" and item.id.startswith("doc:"):
-            name = item.id.removeprefix("doc:")
-            try:
-                found[item.id] = document(name, load_document(opened.session, name).content, title=item.title)
-            except NotFoundError:
-                continue
-    return found
 
 
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?\Z")

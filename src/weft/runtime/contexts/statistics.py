@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import and_, select
 
-from weft.context.layers.cache import pieces_of, predict
-from weft.context.layers.envelope import RequestBlock
-from weft.context.layers.items import LayerId
-from weft.context.layers.plan import plan_layers
+from weft.context.cache.prediction import pieces_of, predict
+from weft.context.envelope import RequestBlock
+from weft.context.items.item_types import LayerId
+from weft.context.layout import plan_layers
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import ContextOptions

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 
-from weft.context.layers.envelope import sha256_of
+from weft.context.envelope import sha256_of
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import envelope_fingerprint

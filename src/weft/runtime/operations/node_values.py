@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import and_, select
@@ -27,6 +27,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import node_rows, versions_at
 from weft.store.tree_statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
+from weft.tree.citation import Citation
 from weft.tree.content import Content
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item, about_item
@@ -39,6 +40,7 @@ class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+T = TypeVar("T")
 V = TypeVar("V", bound=_Dataclass)
 
 
@@ -95,6 +97,23 @@ def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, 
     return by_node
 
 
+def citations_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, list[Citation]]:
+    """What many nodes cite, in order."""
+    wanted = [row.key for row in rows if row.flags & Flag.HAS_CITATIONS]
+    if not wanted:
+        return {}
+    table = schema.citations
+    statement = (
+        select(table)
+        .where(table.c.tree == tree, session.dialect.among(table.c.node, wanted))
+        .order_by(table.c.node, table.c.ordinal)
+    )
+    by_node: dict[int, list[Citation]] = {}
+    for row in session.execute(statement):
+        by_node.setdefault(row.node, []).append(value_of(Citation, row))
+    return by_node
+
+
 def sources_of(
     session: Session, tree: int, rows: Sequence[NodeRow]
 ) -> dict[int, list[tuple[int, SourceRole]]]:
@@ -136,6 +155,7 @@ def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Head
         return []
     contents = contents_of(session, tree, rows)
     items = items_of(session, tree, rows)
+    citations = citations_of(session, tree, rows)
     sources = sources_of(session, tree, rows)
     known = _neighbours(session, tree, rows, sources)
     names = {key: row.ulid for key, row in known.items()}
@@ -165,6 +185,7 @@ def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Head
                 created_at=from_microseconds(row.created_at),
                 edited_from=None if row.edited_from is None else names[row.edited_from],
                 attachments=tuple(items.get(row.key, ())),
+                citations=tuple(citations.get(row.key, ())),
                 edge=None
                 if row.parent is None
                 else Edge(
@@ -263,6 +284,7 @@ class ContentCache:
         self._contents: SizedCache[tuple[int, int], Content] = SizedCache(room)
         self.paths: SizedCache[Hashable, object] = SizedCache(_PATHS_ROOM)
         """What contexts know of paths: see `weft.runtime.contexts.known_path`."""
+        self._of_grove: tuple[bytes | None, dict[Hashable, Any]] = (None, {})
 
     def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
         """Contents by key: one query for those that are not at hand, none if all are."""
@@ -276,7 +298,17 @@ class ContentCache:
             self._contents.put((tree, key), content, row.narrow + row.wide + _OVERHEAD)
         return contents
 
+    def of_grove(self, head: bytes | None, key: Hashable, read: Callable[[], T]) -> T:
+        """What only the grove's own events change (agents and settings do), read once for each head of its chain."""
+        known_head, known = self._of_grove
+        if known_head != head:
+            self._of_grove = head, (known := {})
+        if key not in known:
+            known[key] = read()
+        return known[key]
+
     def clear(self) -> None:
         """Forget everything: of what was destroyed nothing stays in memory."""
+        self._of_grove = None, {}
         self._contents.clear()
         self.paths.clear()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import refuse_unknown
-from weft.context.filters.base import Registry
 from weft.context.manifest import Manifest
 from weft.context.recipes.collapsed_groups import GroupReader
+from weft.context.recipes.filters.base import Registry
 from weft.context.recipes.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
 from weft.context.recipes.recipe_run import Followed, follow_recipe
 from weft.context.recipes.record_streams import (

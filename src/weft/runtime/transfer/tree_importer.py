@@ -7,7 +7,7 @@ from typing import cast
 
 from sqlalchemy import Table
 
-from weft.context.layers.stored import named_snapshots
+from weft.context.stored_envelope import named_snapshots
 from weft.errors import InvalidInputError, LimitExceededError
 from weft.interop.weft_json import Record
 from weft.provenance.chain import event_hash

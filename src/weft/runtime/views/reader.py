@@ -42,6 +42,7 @@ from weft.runtime.operations.references import (
     on_target,
     targets_of,
 )
+from weft.runtime.operations.tool_results import load_result
 from weft.runtime.views.history import history_of
 from weft.runtime.views.outline import OutlineRow, branch_positions, leaf_positions, read_outline
 from weft.store import schema
@@ -88,11 +89,12 @@ _COLUMNS = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
 _CURSOR = select(schema.cursors.c.node, schema.cursors.c.updated_at).where(
     schema.cursors.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent")
 )
-_AT_CURSOR = (
+AT_CURSOR = (
     select(_nodes)
     .join(schema.cursors, and_(schema.cursors.c.tree == _nodes.c.tree, schema.cursors.c.node == _nodes.c.key))
     .where(_nodes.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent"))
 )
+"""The node an agent is at; and the key under which a session knows its rows."""
 _BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
@@ -140,6 +142,11 @@ class Reader:
             opened = self._tree_row(session, reference)
             require_access(session, self.actor, MemberRole.READER, opened.key)
             yield opened
+
+    def tool_result(self, tree: str, number: int) -> str:
+        """The whole text of a tool's result that was put aside in a tree, by its number."""
+        with self._tree(tree) as opened:
+            return load_result(opened.session, opened.key, number)
 
     def _tree_row(self, session: Session, reference: str) -> Opened:
         """One query for an id; any other reference is looked up first."""
@@ -231,6 +238,14 @@ class Reader:
             row = find_nodes_anywhere(session, reference)
             require_access(session, self.actor, MemberRole.READER, row.tree)
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
+
+    def opened_tree(self, reference: str) -> contextlib.AbstractContextManager[Opened]:
+        """A tree, for views that read rows of their own."""
+        return self._tree(reference)
+
+    def node_values(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
+        """Rows as nodes, with their texts."""
+        return self._nodes(tree, rows)
 
     def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
         return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))
@@ -348,10 +363,11 @@ class Reader:
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
         place = tree.key, self.actor.agent
-        return tree.session.once((_AT_CURSOR, *place), lambda: self._read_cursor(tree, *place))
+        return tree.session.once((Cursor, *place), lambda: self._read_cursor(tree, *place))
 
     def _read_cursor(self, tree: Opened, key: int, agent: int) -> NodeRow:
-        rows = tree.session.rows(_AT_CURSOR, {"the_tree": key, "the_agent": agent})
+        session, place = tree.session, {"the_tree": key, "the_agent": agent}
+        rows = session.once((AT_CURSOR, key, agent), lambda: session.rows(AT_CURSOR, place))
         row = NodeRow._make(rows[0]) if rows else node_row(tree.session, key, tree.root)
         if tree.is_dialogue:
             return row

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.argument_checks import Options, option
-from weft.context.filters.pipeline import FilterError
+from weft.context.recipes.filters.pipeline import FilterError
 from weft.context.recipes.group_index import read_removal_request
 from weft.errors import WeftError
 from weft.runtime.records.group_index import GroupIndex

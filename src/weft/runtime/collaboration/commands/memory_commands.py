@@ -4,7 +4,7 @@ from typing import assert_never
 
 from weft.commands import actions as v
 from weft.commands import reply
-from weft.context.agent_view.memory_block import Showing, memory_view
+from weft.context.agent_view.operational_memory import Showing, memory_view
 from weft.context.tokens import DEFAULT
 from weft.errors import InvalidInputError, InvalidSyntaxError, LimitExceededError, NotFoundError
 from weft.ids import normalise_reference

@@ -6,7 +6,7 @@ from typing import assert_never
 from weft.commands import actions as v
 from weft.commands import reply
 from weft.commands.reply import document_read
-from weft.context.layers.items import node as node_item
+from weft.context.items.item_types import node as node_item
 from weft.errors import NotFoundError, PermissionDeniedError
 from weft.providers.base import ModelName
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, unchanged

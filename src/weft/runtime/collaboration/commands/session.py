@@ -20,7 +20,7 @@ from weft.commands.parse import check_limits, parse_scanned
 from weft.commands.reply import Result, failed, one_line, shortened
 from weft.commands.scanner import ARROW, ScannedCommand, arrow_lines, scan
 from weft.context.agent_view.loom_block import LoomPlace
-from weft.context.agent_view.memory_block import Action, MemoryContents
+from weft.context.agent_view.operational_memory import Action, MemoryContents
 from weft.context.tokens import DEFAULT
 from weft.error_hints import Face, hint_on
 from weft.errors import (

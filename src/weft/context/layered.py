@@ -1,0 +1,228 @@
+"""From a plan of layers and the texts that it asked for to the envelope."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from weft.context.checks import recent_over
+from weft.context.envelope import Envelope, Layer, Segment, canonical, sha256_of
+from weft.context.items.blocks import has_nul
+from weft.context.items.item_types import ContextItem, LayerId
+from weft.context.items.library import Preface
+from weft.context.layout import plan_layers
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_build import KeptLevel, account_for, settings_of
+from weft.context.render import content_of, render_levels, shortened_ids, shown_content_of
+from weft.context.request import INPUT, ContextRequest, Layout, Plan
+from weft.context.result import AssembledContext
+from weft.context.rows import Reason
+from weft.context.tokens import JOINT
+from weft.errors import InvalidInputError
+from weft.tree.content import Content, Text, content_to_wire, spoken_text
+from weft.tree.json import JsonValue
+from weft.tree.message import Message, message_to_wire
+from weft.tree.node import Role
+
+
+def assemble_layers(request: ContextRequest, contents: Mapping[str, Content]) -> Envelope:
+    """Plan and render at once, where all contents are at hand."""
+    return render_layers(plan_layers(request), contents)
+
+
+def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
+    """Write the envelope that was planned. `contents` has every id of `plan.wanted`."""
+    layout = plan.layout
+    if layout is None:
+        raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
+    rendered = render_levels(plan, contents)
+    request, system = plan.request, layout.system
+    messages = _summarised(rendered.messages, system.summary)
+    levels = {level.number: level for level in rendered.levels if level.preface is not None}
+    history, rest = _history(layout, messages, _current(plan, layout, levels, contents))
+    typed = _typed(plan, layout, contents)
+
+    @cache
+    def layers() -> tuple[Layer, ...]:
+        stable = not request.unsettled
+        spoken = [
+            _message_segment(str(index), each, stable=stable) for index, each in enumerate(messages[:history])
+        ]
+        if rest:
+            spoken.append(Segment(str(history), rest, stable, {"role": "user", "merged": True}))
+        return _layers(plan, layout, levels, spoken, typed)
+
+    def facts() -> Facts:
+        said: list[JsonValue] = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        said += [tool.to_wire() for tool in request.tools]
+        digest = sha256_of(canonical(said))
+        return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
+
+    prefaces = [level.preface for level in levels.values() if level.preface is not None]
+    envelope = Envelope(
+        conversation_id=request.conversation_id,
+        message_id=request.message_id,
+        make_layers=layers,
+        tools=request.tools,
+        system_blocks=tuple(filter(None, (system.standing.text, system.library, system.descriptions))),
+        memory_block=system.memory,
+        messages=messages,
+        history=history,
+        additional=JOINT.join(text for each in prefaces for text in (each.tools, each.loom) if text),
+        manifest=Manifest(facts, lambda: account_for(plan, rendered, layers())),
+        budget=request.budget,
+        truncated=plan.fit.truncated or bool(layout.stripped),
+        shortened=shortened_ids(plan, rendered.levels),
+        warnings=tuple(_warnings(plan, layout)),
+        estimator=request.estimator,
+    )
+    # Only where something had to be shortened can the last tokens of items and sources be in doubt.
+    if plan.fit.shortened and envelope.tokens > envelope.budget:
+        raise recent_over(len(plan.kept), envelope.tokens, envelope.budget)
+    return envelope
+
+
+def context_of(plan: Plan, envelope: Envelope) -> AssembledContext:
+    """What was laid out, as any context is given."""
+    return AssembledContext(
+        system=JOINT.join(filter(None, (envelope.system, envelope.memory_block))),
+        messages=envelope.messages,
+        document=None,
+        manifest=envelope.manifest,
+        budget=envelope.budget,
+        truncated=envelope.truncated,
+        removed_nodes=plan.removed_nodes,
+        shortened=envelope.shortened,
+        masked=plan.masked,
+        warnings=envelope.warnings,
+        estimator=envelope.estimator,
+        envelope=envelope,
+        unsummarised=plan.unsummarised,
+    )
+
+
+def _summarised(messages: tuple[Message, ...], summary: str) -> tuple[Message, ...]:
+    """A request starts with a user message; the summary is its very beginning."""
+    if not summary:
+        return messages
+    first, *rest = messages
+    if first.blocks and isinstance(first.blocks[0], Text):
+        blocks = (Text(f"{summary}{JOINT}{first.blocks[0].text}"), *first.blocks[1:])
+    else:
+        blocks = (Text(summary), *first.blocks)
+    return (Message(first.role, blocks), *rest)
+
+
+def _current(
+    plan: Plan, layout: Layout, levels: Mapping[int, KeptLevel], contents: Mapping[str, Content]
+) -> str:
+    """The levels of the current turn as they are sent, with what is told before them."""
+    request = plan.request
+    found = [request.preface] if request.preface else []
+    for number, row in layout.input_rows:
+        written = levels[number].content if number in levels else None
+        if written is not None:
+            found.append(spoken_text(written))
+        elif row.tokens:
+            own = shown_content_of(request, row.id, contents)
+            found.append(request.headings.get(row.id, "") + spoken_text(own))
+    return JOINT.join(found)
+
+
+def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
+    """L5: the current input, as typed."""
+    own = [content_of(plan.request, row.id, contents) for _, row in layout.input_rows if row.tokens]
+    return JOINT.join(spoken_text(content) for content in own)
+
+
+def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
+    """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
+    last = len(messages) - 1
+    if layout.exchange:
+        # What tools were asked and gave comes after the turn's own message.
+        while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
+            last -= 1
+    if last < 0 or messages[last].role is not Role.USER:
+        return len(messages), ""
+    text = messages[last].text
+    if layout.first_live is not None and current and text.endswith(current):
+        return last, text[: len(text) - len(current)].strip("\n")
+    return last, ""
+
+
+def _layers(
+    plan: Plan,
+    layout: Layout,
+    levels: Mapping[int, KeptLevel],
+    spoken: list[Segment],
+    typed: str,
+) -> tuple[Layer, ...]:
+    request, system = plan.request, layout.system
+    segments = {
+        LayerId.SYSTEM: [Segment(name, text, stable=True) for name, text in system.standing.segments],
+        LayerId.LIBRARY: [
+            Segment(
+                each.id, text, True, _about(each.item) | {"revision": each.revision, "form": each.form.value}
+            )
+            for each, text in zip(system.held, system.texts, strict=True)
+        ],
+        LayerId.TURN: [
+            segment
+            for number, level in levels.items()
+            if number >= layout.turn and level.preface is not None
+            for segment in _turn_segments(level.preface)
+        ],
+        LayerId.HISTORY: spoken,
+        LayerId.USER: [Segment(request.message_id or "input", typed, stable=False)] if typed else [],
+    }
+    of_text = request.estimator.of_text
+    return tuple(
+        Layer(name, tuple(each), sum(of_text(segment.content) for segment in each))
+        for name, each in segments.items()
+    )
+
+
+def _about(item: ContextItem) -> dict[str, JsonValue]:
+    return {"type": item.type, "sha256": item.sha256, "recoverable": item.recoverable}
+
+
+def _turn_segments(preface: Preface) -> list[Segment]:
+    inline: dict[str, JsonValue] = {"inline": True} if preface.inline else {}
+    found: list[Segment] = []
+    for each in preface.references:
+        about = _about(each.item) | {"outcome": "referenced", "revision": each.revision} | inline
+        found.append(Segment(each.item.id, each.line, False, about))
+    for each in preface.given:
+        outcome = "kept" if each.shown is None else "shortened"
+        about = _about(each.item) | {"outcome": outcome, "revision": each.revision}
+        found.append(Segment(each.item.id, each.render(), False, about))
+    return found
+
+
+def _message_segment(name: str, message: Message, *, stable: bool) -> Segment:
+    """A message as text; one that is more than text as its blocks."""
+    about: dict[str, JsonValue] = {"role": message.role.value}
+    if len(message.blocks) == 1 and isinstance(message.blocks[0], Text):
+        return Segment(name, message.text, stable, about)
+    blocks = canonical([content_to_wire(block) for block in message.blocks])
+    return Segment(name, blocks, stable, about | {"blocks": True})
+
+
+def _warnings(plan: Plan, layout: Layout) -> list[str]:
+    request = plan.request
+    found = [
+        f"{each.item.id} contains NUL characters, which are shown as �"
+        for each in {each.item.id: each for each in layout.attached}.values()
+        if has_nul(each.item.content)
+    ]
+    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
+        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
+        found.append(
+            f"{name} is skipped: it was deleted"
+            if skipped
+            else f"{name} was deleted: it is shown as it was last read"
+        )
+    typed = request.own.get(INPUT)
+    if isinstance(typed, Text) and has_nul(typed.text):
+        found.append("the input contains NUL characters, which are sent as they are")
+    if request.strip is not None and request.strip.summary.strip() and not layout.stripped:
+        found.append("there is nothing for the summary to stand for, so all turns are sent")
+    return found

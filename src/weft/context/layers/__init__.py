@@ -1,1 +1,0 @@
-"""Requests in layers, from the most stable to the most volatile, so that a provider's cache can serve them."""

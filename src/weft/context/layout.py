@@ -1,0 +1,424 @@
+"""Lay out a path: decide what is in which layer, before any text of the path is read."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from weft.context.assemble import plan_context
+from weft.context.checks import system_over
+from weft.context.items.blocks import clean, render_tools
+from weft.context.items.inline import Inline
+from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, LayerId
+from weft.context.items.library import (
+    Attached,
+    Given,
+    Held,
+    ItemReference,
+    Preface,
+    compact,
+    current_items,
+    promote,
+)
+from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
+from weft.context.rows import Candidate, PathOutline, Reason, answers_of
+from weft.context.settings import Changed, Placement
+from weft.context.shorten import least_tokens
+from weft.context.system import SystemContext, standing_layer
+from weft.errors import InvalidInputError
+from weft.tree.content import Text
+
+_GRID = 16
+_FEW, _BITS = 4, 6
+_RECENT = 64
+"""Levels from the end among which those are that may have to be shortened."""
+
+
+def plan_layers(request: ContextRequest) -> Plan:
+    """Build the layers of a turn. Reads the items' texts, and none of the path's."""
+    if not request.dialogue:
+        raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
+    exchange = 0 if request.run or request.alone else _exchange(request)
+    plan = _planned(request, exchange)
+    if (request.run or exchange) and plan.layout is not None and plan.layout.first_live not in plan.sent:
+        # The turn is cut, and a run goes on from it: its items belong to an earlier turn now.
+        return _planned(replace(request, run=0))
+    return plan
+
+
+def _planned(request: ContextRequest, exchange: int = 0) -> Plan:
+    layout = _read(request, exchange)
+    layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
+    prepared = _prepared(request, layout)
+    plan_items = _plan_inline if request.settings.library is Placement.INLINE else _plan_system
+    plan, prefaces = plan_items(prepared, layout)
+    if layout.first_live in prefaces:
+        prepared = replace(plan.request, turn_at=layout.first_live)
+        return replace(plan, request=prepared, prefaces=prefaces, layout=layout)
+    return replace(plan, prefaces=prefaces, layout=layout)
+
+
+def _exchange(request: ContextRequest) -> int:
+    """How many levels at the path's end are tool calls and their results: the turn before them goes on."""
+    rows = request.outline.tail
+    if request.pending.text or request.items:
+        return 0
+    end = len(rows)
+    while (start := _skipped(rows, end, answers_of)) < end:
+        calls = _skipped(rows, start, lambda row: row.role == "assistant")
+        if calls == start:
+            break
+        end = calls
+    spoken = end > 0 and rows[end - 1].role == "user" and not answers_of(rows[end - 1])
+    return len(rows) - end if spoken else 0
+
+
+def _skipped(rows: Sequence[Candidate], end: int, wanted: Callable[[Candidate], bool]) -> int:
+    """Where the run of such rows before `end` begins; what is left out interrupts none."""
+    start = end
+    while end > 0 and (rows[end - 1].left_out is not None or wanted(rows[end - 1])):
+        end -= 1
+        start = end if rows[end].left_out is None else start
+    return start
+
+
+def _read(request: ContextRequest, exchange: int = 0) -> Layout:
+    """Find the current turn, add the input to the path, cut off what the strip replaces."""
+    outline, run = request.outline, request.run or exchange
+    offset = max(0, request.folded - 1)
+    count = outline.first + len(outline.tail)
+    turn = count if request.alone else _turn(outline, count - run)
+    if request.folded:
+        # The row in the place of reduced levels belongs to no turn.
+        turn = max(1, turn)
+    live = [
+        level for level in range(max(turn, outline.first), count - run) if outline.at(level).left_out is None
+    ]
+    if run and not live:
+        # The turn itself is folded: its items belong to an earlier turn now.
+        return _read(replace(request, run=0))
+    attached = [each._replace(level=each.level - offset) for each in request.attached]
+    if request.folded:
+        # The items of the folded levels are attached to none of those that are left.
+        attached = [each._replace(level=-1) if each.level == 0 else each for each in attached]
+    needs_input = bool(request.pending.text or request.items)
+    needs_place = bool(request.tool_outputs or request.loom_context) and not live
+    if needs_input or needs_place:
+        attached += [Attached(count, item) for item in request.items]
+        outline = _with_input(outline, request)
+        live.append(count)
+    attached = _without_deleted(attached, request.deleted, turn)
+    said = [level for level in live if outline.at(level).tokens]
+    # Of a turn of many messages only the recent ones are always sent: its items must be there.
+    said = said[-max(1, request.preferences.minimum_recent_nodes) :]
+    layout = Layout(
+        outline=_with_start(outline),
+        offset=offset,
+        turn=turn,
+        spoken=count - 1 if request.run else turn,
+        exchange=exchange,
+        # A turn may begin with an empty node, as a tree does; what is said comes after it.
+        first_live=next(iter(said or live), None),
+        attached=tuple(attached),
+    )
+    return _stripped(layout, request)
+
+
+def _without_deleted(attached: Sequence[Attached], deleted: Collection[str], turn: int) -> list[Attached]:
+    """What the turn brings anew is left out if its source is gone; what is in the library stays."""
+    known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
+    return [
+        each._replace(left_out=Reason.DELETED)
+        if each.level >= turn
+        and each.left_out is None
+        and each.item.id in deleted
+        and each.item.id not in known
+        else each
+        for each in attached
+    ]
+
+
+def _with_start(outline: PathOutline) -> PathOutline:
+    """The first level's tokens change with what is before its words; its place does not."""
+    if outline.start is not None or outline.between is not None or not outline.tail:
+        return outline
+    return replace(outline, start=max(0, outline.tail[0].ruler - outline.tail[0].tokens))
+
+
+def _turn(outline: PathOutline, end: int) -> int:
+    """Where the users' words before `end` begin; there, if the last word is not theirs."""
+    level = end
+    for row in reversed(outline.tail[: end - outline.first]):
+        if row.role != "user" or row.kind == "tool_result":
+            break
+        level -= 1
+    return level
+
+
+def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
+    rows, text = outline.tail or outline.head, request.pending.text
+    tokens = request.estimator.of_text(text) if text else 0
+    row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
+    return replace(outline, tail=[*outline.tail, row])
+
+
+def _stripped(layout: Layout, request: ContextRequest) -> Layout:
+    strip, outline = request.strip, layout.outline
+    if strip is None:
+        return layout
+    start = _last_turns(layout, strip.turns)
+    if strip.through is not None:
+        start = min(start, strip.through + 1 - layout.offset)
+    if start <= outline.first or not strip.text_before(layout.offset + start).strip():
+        # What is kept was not read, or there is nothing before it to replace.
+        return layout
+    cut = start - outline.first
+    return replace(
+        layout,
+        outline=PathOutline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
+        offset=layout.offset + start,
+        turn=layout.turn - start,
+        spoken=layout.spoken - start,
+        first_live=None if layout.first_live is None else layout.first_live - start,
+        attached=tuple(each._replace(level=each.level - start) for each in layout.attached),
+        stripped=(*outline.head, *outline.tail[:cut]),
+    )
+
+
+def _last_turns(layout: Layout, wanted: int) -> int:
+    """The level at which the last turns before the current one begin."""
+    outline = layout.outline
+    level = layout.turn
+    while wanted > 0 and level > outline.first:
+        index = level - 1 - outline.first
+        while index > 0 and not _begins(outline.tail, index):
+            index -= 1
+        level = outline.first + index
+        wanted -= 1
+    return level
+
+
+def _begins(rows: Sequence[Candidate], index: int) -> bool:
+    spoken = rows[index].role == "user" and rows[index].kind != "tool_result"
+    return spoken and rows[index - 1].role != "user"
+
+
+def _placed(layout: Layout, request: ContextRequest) -> list[Placed]:
+    """Every attachment as it is shown: with `refresh` the newest content, with `append` its own."""
+    changed, fresh = request.settings.changed, request.fresh
+    rows = [
+        each._replace(item=_as_attached(fresh[each.item.id], each.item))
+        if each.level >= layout.turn and each.item.id in fresh
+        else each
+        for each in layout.attached
+    ]
+    newest = {each.item.id: each.item for each in rows if each.left_out is None} | dict(fresh)
+    first: dict[str, ContextItem] = {}
+    last: dict[str, tuple[str, int]] = {}
+    found: list[Placed] = []
+    for each in rows:
+        name, item = each.item.id, each.item
+        if changed is Changed.REFRESH:
+            current = newest.get(name, item)
+            before = first.setdefault(name, item)
+            item = _as_attached(before if current.sha256 == before.sha256 else current, each.item)
+        sha, revision = last.get(name, ("", 0))
+        new = sha != item.sha256
+        if each.left_out is None:
+            last[name] = (item.sha256, revision + new)
+        left_out = "" if each.left_out is None else each.left_out.value
+        found.append(
+            Placed(
+                level=each.level,
+                item=item,
+                revision=revision + new,
+                pinned=each.pinned,
+                left_out=left_out,
+                first=new,
+            )
+        )
+    return found
+
+
+def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
+    """The content that is shown, with the type and the pictures with which it was attached."""
+    if shown.type != attached.type:
+        shown = replace(shown, item=replace(shown.item, type=attached.type))
+    return replace(shown, images=attached.images)
+
+
+def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
+    estimator = request.estimator
+    standing = standing_layer(
+        request.parts, request.standing, request.preferences.instructions, estimator, budget=request.budget
+    )
+    held: tuple[Held, ...] = ()
+    if request.settings.library is Placement.SYSTEM:
+        held = promote(
+            layout.attached, turn=layout.turn, changed=request.settings.changed, fresh=request.fresh
+        )
+        held = compact(held, _share(request), estimator)
+    joint = estimator.joint
+    texts = tuple(each.render() for each in held)
+    strip = request.strip if layout.stripped else None
+    summary = "" if strip is None else clean(strip.text_before(layout.offset)).strip()
+    return SystemLayers(
+        standing=standing,
+        held=held,
+        texts=texts,
+        sizes=tuple(estimator.of_text(text) + joint for text in texts),
+        heading=estimator.of_text(LIBRARY_HEADING) + joint if held else 0,
+        tools=sum(estimator.of_text(tool.json) + joint for tool in request.tools),
+        descriptions=clean(request.tool_descriptions).strip(),
+        memory=clean(request.memory_block).strip(),
+        summary=f"{SUMMARY_HEADING}\n{summary}" if summary else "",
+    )
+
+
+def _share(request: ContextRequest) -> int:
+    """The library's tokens. On a grid of the window, because a budget changes with what responses need.
+
+    Where there is a limit far below the window, or the share is small, a step of that grid would be most of it.
+    """
+    most = int(request.settings.library_share * request.budget)
+    unit = max(1, request.window // _GRID) if request.window else 1
+    if most < _FEW * unit:
+        unit = min(unit, 1 << max(0, most.bit_length() - _BITS))
+    return most // unit * unit
+
+
+def _prepared(request: ContextRequest, layout: Layout) -> ContextRequest:
+    """The request of the laid out path, with its system context made."""
+    estimator, system = request.estimator, layout.system
+    sizes = list(system.standing.sizes)
+    library = system.heading + sum(system.sizes)
+    if system.held:
+        sizes.append((LayerId.LIBRARY.value, library))
+    extra = (
+        ("tool descriptions", system.descriptions),
+        ("memory block", system.memory),
+        ("summary", system.summary),
+    )
+    sizes += [(name, estimator.of_text(text) + estimator.joint) for name, text in extra if text]
+    sizes += [("tools", system.tools)] if system.tools else []
+    total = sum(size for _, size in sizes)
+    if total > request.budget:
+        raise system_over(total, request.budget, sizes, library=library)
+    return replace(
+        request,
+        outline=layout.outline,
+        offset=layout.offset,
+        pending=Pending(sources=request.pending.sources),
+        own={**request.own, INPUT: Text(request.pending.text)},
+        prepared=SystemContext(system.text, total, ()),
+    )
+
+
+def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
+    tools = render_tools(request.tool_outputs)
+    loom = clean(request.loom_context).strip()
+    if layout.first_live is None or not (tools or loom):
+        return {}
+    return {layout.first_live: Preface(tools=tools, loom=loom)}
+
+
+def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
+    """The library is in the system message; only the current turn has something before its words."""
+    prefaces = _extras(request, layout)
+    if layout.first_live is not None and layout.attached:
+        items = current_items(layout.attached, turn=layout.turn, fresh=request.fresh)
+        latest = {each.id: each for each in layout.system.held}
+        appended = request.settings.changed is Changed.APPEND
+        references: list[ItemReference] = []
+        given: list[Given] = []
+        for item in items:
+            held = latest.get(item.id)
+            if held is not None and (not appended or held.item.sha256 == item.sha256):
+                references.append(ItemReference(item, held.revision))
+            else:
+                given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
+        prefaces[layout.first_live] = replace(
+            prefaces.get(layout.first_live, Preface()),
+            references=tuple(references),
+            given=tuple(given),
+            images=tuple(image for item in items for image in item.images),
+        )
+    prefaces = {level: preface for level, preface in prefaces.items() if preface}
+    outline = _priced(layout.outline, prefaces, request, None)
+    return plan_context(
+        request if outline is request.outline else replace(request, outline=outline)
+    ), prefaces
+
+
+def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
+    """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
+    inline = Inline(
+        layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
+    )
+    ruled = inline.ruled(layout.outline)
+    levels = [level for level, row in layout.outline.known() if row.left_out is None]
+    whole = inline.layout_of(levels)
+
+    def planned(prefaces: Mapping[int, Preface], costs: Mapping[int, int] | None = None) -> Plan:
+        return plan_context(replace(request, outline=_priced(ruled, prefaces, request, costs)))
+
+    plan = planned(whole)
+    if not plan.fit.truncated and not plan.fit.shortened:
+        return plan, inline.compacted(whole, ())
+    bearing = whole | inline.unsure()
+    tries: list[Callable[[], Plan]] = [
+        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
+        # The head may have grown or shrunk with other prices.
+        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
+        lambda: planned(inline.layout_of(plan.sent)),
+        lambda: planned(bearing, inline.charged_everywhere()),
+    ]
+    found = whole
+    for again in tries:
+        plan = again()
+        found = inline.layout_of(plan.sent)
+        if _holds(plan, found):
+            break
+    return plan, inline.compacted(found, set(plan.fit.shortened))
+
+
+def _holds(plan: Plan, prefaces: Mapping[int, Preface]) -> bool:
+    """Whether what will be said is no more than what was counted on."""
+    estimator = plan.request.estimator
+    over = 0
+    for level in plan.sent:
+        preface, row = prefaces.get(level), plan.rows.at(level)
+        if preface is None:
+            continue
+        cost = preface.costs(estimator, asked=row.tokens > 0).total
+        if level not in plan.fit.shortened:
+            over += cost - row.before
+        else:
+            _, room = plan.allowed(level)
+            least = preface.floor(estimator, asked=row.tokens > 0) + min(row.tokens, least_tokens(estimator))
+            over += min(row.tokens + cost, max(room, least)) - room
+    return over <= 0
+
+
+def _priced(
+    outline: PathOutline,
+    prefaces: Mapping[int, Preface],
+    request: ContextRequest,
+    costs: Mapping[int, int] | None,
+) -> PathOutline:
+    """The rows with what is before their words, at its own price or at a given one."""
+    if not prefaces:
+        return outline
+    estimator = request.estimator
+    last = outline.first + len(outline.tail) - 1
+    recent = last - max(_RECENT, 2 * request.preferences.minimum_recent_nodes)
+
+    def row_of(level: int, row: Candidate) -> Candidate:
+        preface = prefaces.get(level)
+        if preface is None or row.left_out is not None:
+            return row
+        asked = row.tokens > 0
+        cost = preface.costs(estimator, asked=asked).total if costs is None else costs.get(level, 0)
+        # Only recent levels are ever shortened, and finding out how far takes time.
+        floor = cost if level < recent else min(cost, preface.floor(estimator, asked=asked))
+        return row._replace(before=cost, before_least=floor)
+
+    return outline.changed(row_of)

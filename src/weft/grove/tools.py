@@ -1,0 +1,52 @@
+"""Tools in Python: `loom.tools.run("localSearch", query="the lamp")`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from weft.context.items.blocks import ToolOutput
+from weft.runtime.operations.executor import Caller
+from weft.runtime.tools.policy import Approver
+from weft.runtime.tools.service import OfferedTool, ToolRun, ToolService
+from weft.runtime.tools.settings import SetToolPolicy
+from weft.tree.agent import ToolPolicy
+from weft.tree.content import ToolCall
+from weft.tree.json import JsonValue
+from weft.tree.node import Identified
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of a grove. Outputs go to `context`, `envelope` or `generate` as `tool_outputs`."""
+
+    caller: Caller
+    approver: Approver | None = None
+
+    def __iter__(self) -> Iterator[OfferedTool]:
+        return self.service.offered()
+
+    @property
+    def service(self) -> ToolService:
+        """The tools as a turn runs them: a failure is an output that says so, not an error."""
+        return ToolService(self.caller, approver=self.approver)
+
+    def asking(self, approver: Approver) -> "Tools":
+        """The same tools, with a function that is asked before a tool with effects runs."""
+        return replace(self, approver=approver)
+
+    def run(self, name: str, *, at: Identified | str | None = None, **arguments: JsonValue) -> ToolOutput:
+        """Run one tool. `at` is the turn that it is for: what is on its path is not found again."""
+        return self.run_all([ToolCall(id="1", name=name, arguments=arguments)], at=at)[0]
+
+    def run_all(self, calls: Sequence[ToolCall], *, at: Identified | str | None = None) -> list[ToolOutput]:
+        """Run several for one turn, in order; all of their sources are numbered in one sequence."""
+        return [_checked(each) for each in self.service.run_all(calls, at=at)]
+
+    def set_policy(self, tool: str, policy: ToolPolicy | str | None) -> None:
+        """Set whether a tool may run in this grove: `allow`, `ask` or `deny`; None removes the setting."""
+        self.caller.perform(SetToolPolicy(tool=tool, policy=policy))
+
+
+def _checked(run: ToolRun) -> ToolOutput:
+    if run.error is not None:
+        raise run.error
+    return run.output

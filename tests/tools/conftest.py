@@ -1,0 +1,5 @@
+"""Groves with notes, as the tests of contexts have them."""
+
+from tests.contexts.conftest import desk, loom
+
+__all__ = ["desk", "loom"]
