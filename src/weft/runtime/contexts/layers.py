@@ -175,6 +175,7 @@ class Contexts(Assembler):
             controls=cache.controls,
             forecast=cache.forecast,
             instabilities=cache.instabilities,
+            recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
             turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,
