@@ -229,7 +229,11 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(
-            layout.attached, turn=layout.turn, changed=request.settings.changed, fresh=request.fresh
+            layout.attached,
+            turn=layout.turn,
+            changed=request.settings.changed,
+            fresh=request.fresh,
+            readers=request.readers,
         )
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
@@ -325,7 +329,11 @@ def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[in
 def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
     """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
     inline = Inline(
-        layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
+        layout=layout,
+        share=_share(request),
+        estimator=request.estimator,
+        readers=request.readers,
+        extra=_extras(request, layout),
     )
     ruled = inline.ruled(layout.outline)
     levels = [level for level, row in layout.outline.known() if row.left_out is None]
