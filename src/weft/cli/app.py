@@ -40,7 +40,7 @@ _PANELS: Mapping[str, Mapping[str, str]] = {
     "Models": {"ask": "ask", "generation": "gen chat summarise spend", "collaboration": "do collaborate"},
     "Flags": {"nodes": "bookmark exclude include prune restore"},
     "History": {"history": "undo redo history events jobs"},
-    "Agents": {"agents": "agents", "models": "models keys"},
+    "Agents": {"agents": "agents", "models": "models keys", "endpoints": "endpoints"},
     "Trust": {"provenance": "verify provenance timestamp authority"},
     "Moving": {"transfer": "export import backup migrate doctor"},
     "Records and recipes": {"records": "records recipe"},
