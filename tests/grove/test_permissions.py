@@ -53,6 +53,7 @@ REQUIRES = {WRITE: {LOOK}, GENERATE: {LOOK}, SAVE: {READ}}
 """What else an agent has to lose with a permission."""
 
 
+FOREIGN = Path(__file__).parent.parent / "data" / "imports" / "helm.json"
 RUN = "01M7PPS3BY19DC0DYA88YA8KWV"
 
 
@@ -180,6 +181,7 @@ TABLE = {
         "create_project": rule(WRITE, call=lambda _, do: do("Another")),
         "fetch_timestamps": rule(WRITE),
         "import_": rule(WRITE, call=lambda desk, do: do(desk.folder / "tree.json")),
+        "import_conversations": rule(WRITE, call=lambda _, do: do(FOREIGN)),
         "link": rule(WRITE, call=lambda desk, do: do(desk.node, desk.tree)),
         "unlink": rule(WRITE, call=lambda desk, do: do(desk.node, desk.tree)),
         "tag": SELF,
@@ -269,7 +271,9 @@ TABLE = {
     },
     VaultHandle: {
         **free("id", "name", "path", "value"),
+        "index": rule(READ),
         "notes": rule(READ),
+        "status": rule(READ),
         "unmount": rule(WRITE),
     },
     Vaults: {

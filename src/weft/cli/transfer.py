@@ -13,6 +13,8 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_text
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
+from weft.interop.importer import ImporterRegistry, require_known
+from weft.interop.source_file import opened_files
 from weft.interop.weft_json import begins_as_weft, open_file
 from weft.tree.node import counted
 
@@ -109,8 +111,10 @@ def _import_conversations(
     session: CliSession, file: str, name: str | None, *, dry_run: bool, strict: bool
 ) -> None:
     source = sys.stdin.buffer if file == STDIN else Path(file)
-    if isinstance(source, Path) and not source.exists():
-        raise NotFoundError(f"there is no file {file}")
+    if isinstance(source, Path) and name is None:
+        # Before a grove is created for it.
+        with opened_files(source) as files:
+            require_known(files, ImporterRegistry.installed())
     with progress_bar("reading" if dry_run else "importing") as progress:
         report = session.grove.import_conversations(
             source, format=name, dry_run=dry_run, strict=strict, progress=progress

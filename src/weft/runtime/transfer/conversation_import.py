@@ -39,7 +39,7 @@ from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.transaction import GROVE
-from weft.tree.agent import AgentType
+from weft.tree.agent import AgentType, Permission
 from weft.tree.content import Block, Content, Image, Mixed, Text, is_storable
 from weft.tree.edge import SourceRole
 from weft.tree.event_kinds import EventKind
@@ -120,6 +120,8 @@ def import_conversations(
     with `strict` it stops all of them.
     """
     registry = ImporterRegistry.installed()
+    with caller.reading(Permission.LOOM_WRITE, "import"):
+        pass  # Refused before the files are read.
     with _opened(source) as files:
         found = _Reader(files, registry, format)
         total = 0
