@@ -285,6 +285,7 @@ TABLE = {
         "selection": NOTE,
         "folder": rule(READ, call=lambda _, do: do("notes")),
         "tag": rule(READ, call=lambda _, do: do("#winter")),
+        "search": rule(READ, call=lambda _, do: do("lamp")),
     },
     AgentHandle: {
         **free("id", "name", "value"),
@@ -313,6 +314,7 @@ TABLE = {
                 "leaves",
                 "outline",
                 "presence",
+                "skeleton",
                 "tree",
             ),
             of_tree(LOOK),
@@ -321,6 +323,7 @@ TABLE = {
         "working_buffer": of_tree(LOOK),
         **dict.fromkeys(("authorship", "children", "node", "siblings", "versions"), at(LOOK)),
         "difference": rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, desk.tree.value.root)),
+        "numbered": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 1, 2)),
         "leads_to": rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, desk.node.id)),
         "links": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "tags": rule(LOOK, call=lambda desk, do: do(desk.target)),
