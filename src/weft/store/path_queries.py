@@ -28,6 +28,7 @@ _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 
 
+@cache
 def _marked(pointer: str) -> Select[Any]:
     """Every position on a path that has a mark, over the list that their pointers to the nearest make."""
     near = _nodes.c[pointer]
@@ -52,19 +53,33 @@ def _marked(pointer: str) -> Select[Any]:
     )
 
 
-_TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
-_AMOUNT: BindParameter[Any] = bindparam("amount")
-_beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
-_FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
 _END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
-_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END))
-_TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
+
+
+# Made when they are first used: a command that only lists something needs none of them.
+@cache
+def _tail_to() -> Select[Any]:
+    return tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
+
+
+@cache
+def _head_to() -> Select[Any]:
+    amount: BindParameter[Any] = bindparam("amount")
+    beyond = climb(("ruler",), lambda row: row.c.ruler > amount, lambda far: far.c.ruler > amount)
+    first = select(beyond.c.key).where(beyond.c.ruler > amount).order_by(beyond.c.depth).limit(1)
+    return tail_while(start_at=func.coalesce(first.scalar_subquery(), _END))
+
+
+@cache
+def _top() -> Select[Any]:
+    return tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
 
 
 _MOST_LEFT_OUT = 500
 """So many places that contexts may leave out are looked for in a part of a path, on all branches: the newest."""
 
 
+@cache
 def _between() -> Select[Any]:
     """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path."""
     # In words, not bound: only so is the index of these nodes known to do.
@@ -128,8 +143,6 @@ def _between() -> Select[Any]:
     return select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys)).order_by(_nodes.c.depth)
 
 
-_BETWEEN = _between()
-_INSTRUCTING, _ATTACHING = _marked("near_instruction"), _marked("near_attachments")
 _sources = schema.sources
 _INSTRUCTING_VERSIONS = (
     select(_nodes.c.position, _nodes.c.depth)
@@ -184,19 +197,19 @@ def tail_to(
 ) -> list[NodeRow]:
     """The end of a path, root side first, in one query: until the ruler is at `floor`, `least` of them at least."""
     values = {"in_tree": tree, "at_position": position, "floor": floor, "least": least, "limit": limit}
-    return [NodeRow._make(row) for row in session.rows(_TAIL_TO, values)]
+    return [NodeRow._make(row) for row in session.rows(_tail_to(), values)]
 
 
 def head_to(session: Session, tree: int, position: int, amount: int) -> list[NodeRow]:
     """The beginning of the path to a position, in one query: until the ruler passes an amount, if it does."""
     values = {"in_tree": tree, "at_position": position, "amount": amount, "limit": UNBOUNDED}
-    return [NodeRow._make(row) for row in session.rows(_HEAD_TO, values)]
+    return [NodeRow._make(row) for row in session.rows(_head_to(), values)]
 
 
 def top_to(session: Session, tree: int, position: int, depth: int) -> list[NodeRow]:
     """The beginning of the path to a position, in one query: to a depth."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth, "limit": UNBOUNDED}
-    return [NodeRow._make(row) for row in session.rows(_TOP, values)]
+    return [NodeRow._make(row) for row in session.rows(_top(), values)]
 
 
 def rows_between(session: Session, tree: int, position: int, *, above: int, last: NodeRow) -> list[NodeRow]:
@@ -212,13 +225,13 @@ def rows_between(session: Session, tree: int, position: int, *, above: int, last
         "above": above,
         "below": last.depth,
     }
-    return [NodeRow._make(row) for row in session.rows(_BETWEEN, values)]
+    return [NodeRow._make(row) for row in session.rows(_between(), values)]
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:
     """The places on a path that have instructions by their first version, in path order."""
     values = {"in_tree": tree, "at_position": position}
-    return [NodeRow._make(row) for row in session.rows(_INSTRUCTING, values)]
+    return [NodeRow._make(row) for row in session.rows(_marked("near_instruction"), values)]
 
 
 def instructing_versions(session: Session, tree: int) -> Sequence[tuple[int, int]]:
@@ -235,7 +248,7 @@ _items = schema.attachments
 def attaching(session: Session, tree: int, position: int) -> list[NodeRow]:
     """The places on the path to a position that items hang on, or have hung on, in path order."""
     values = {"in_tree": tree, "at_position": position}
-    return [NodeRow._make(row) for row in session.rows(_ATTACHING, values)]
+    return [NodeRow._make(row) for row in session.rows(_marked("near_attachments"), values)]
 
 
 def attachments_on(session: Session, tree: int, keys: Sequence[int]) -> dict[int, list[Any]]:
