@@ -386,9 +386,11 @@ class GroveFile:
                 each.done.set()
 
     def transaction(self, connection: Connection) -> Transaction:
-        version = driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
+        driver = driver_of(connection)
+        (version,) = driver.execute("PRAGMA data_version").fetchone()
         if version != self._version:
-            self._cache.clear()
+            row = driver.execute("SELECT events FROM grove").fetchone()
+            self._cache.doubt(None if row is None else row[0])
             self._version = version
         return Transaction(connection, DIALECT, self._cache)
 
@@ -438,14 +440,16 @@ class _SqliteGroup:
         self._file = file
         self._connection = connection
         self._driver = driver_of(connection)
+        self._transaction: Transaction | None = None
 
     def begin(self) -> Transaction:
         try:
             self._driver.execute("BEGIN IMMEDIATE")
-            return self._file.transaction(self._connection)
+            self._transaction = self._file.transaction(self._connection)
         except (DBAPIError, sqlite3.Error) as error:
             self.rollback()
             raise self.explain(error) from error
+        return self._transaction
 
     def commit(self) -> None:
         if not self._driver.in_transaction:
@@ -453,6 +457,8 @@ class _SqliteGroup:
             raise StorageError(f"{self._file.path} gave up the transaction", hint="try again")
         self._file.require_current()
         self._driver.execute("COMMIT")
+        if self._transaction is not None:
+            self._transaction.keep_known()
 
     def rollback(self) -> None:
         self._file.forget()
