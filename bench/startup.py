@@ -29,7 +29,10 @@ def run(scene: Scene) -> Section:
         "weft ls": [sys.executable, "-m", "weft.cli", "ls"],
     }
     # As installed: byte code is kept, whatever this shell says about it.
-    environment = os.environ | {"WEFT_GROVE": str(grove), "PYTHONPYCACHEPREFIX": str(scene.folder / "pycache")}
+    environment = os.environ | {
+        "WEFT_GROVE": str(grove),
+        "PYTHONPYCACHEPREFIX": str(scene.folder / "pycache"),
+    }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     # The first round fills caches and is not counted; the commands take turns, so that noise hits all alike.

@@ -17,7 +17,7 @@ BARS = {
     "bar.fit-growth-exponent": r"growth exponent of rollingWindow",
     "bar.growing-chat-refit": r"a chat of 2,000 turns, fitted afresh",
     "bar.growing-chat-extend": r"a chat of 2,000 turns, extended",
-    "bar.growing-chat-sqlite": r"a chat of 2,000 turns, through SQLite",
+    "bar.growing-chat-sqlite": r"[aA] chat of 2,000 turns,? through SQLite",
     "bar.assembly-flat-in-depth": r"(SQLite|PostgreSQL), (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.postgres-flat-in-depth": r"PostgreSQL, (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.prefix-reuse-middle": r"linear, truncateMiddle, step 0.25: (prefix reused|cost ÷ uncached)",

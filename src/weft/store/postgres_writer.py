@@ -151,7 +151,7 @@ class _Lane:
 
     def _run_group(self, take: Take, hold: Callable[[], None]) -> bool:
         hold()
-        jobs = take()
+        jobs = take(0)
         with self._writer.explained():
             outcomes = self._write_together(jobs)
         for job, result, failure in outcomes:
