@@ -392,6 +392,7 @@ def _calls(
                 expected=each.expected(n),
                 envelope=partial(keeping, context) if delivery.kept else None,
                 unsummarised=context.unsummarised,
+                reads_calls=delivery.reads_calls,
             )
             slot += n
 
@@ -415,6 +416,7 @@ def _generation(context: AssembledContext, delivery: ModelRequest, here: StartPo
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "completion": profile.completion,
+        "toolCalling": profile.tools,
         "request": neutral_hash(delivery.request),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
         **({"options": further} if further else {}),

@@ -97,6 +97,8 @@ class PlannedCall:
     """Saves the request in layers under the attempt's id, in the same transaction."""
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that it shows as extracts."""
+    reads_calls: bool = False
+    """Whether the model calls its tools in words."""
     key: int = 0
     attempt: str = ""
 
