@@ -17,7 +17,7 @@ from weft.runtime.tools.policy import ApprovalRequest, Approver, policy_of
 from weft.runtime.tools.settings import ToolSettings
 from weft.runtime.tools.time_limit import run_within
 from weft.runtime.tools.tool_context import tool_context
-from weft.tree.agent import ToolPolicy
+from weft.tree.agent import Agent, ToolPolicy
 from weft.tree.content import ToolCall, ToolResult
 from weft.tree.json import JsonValue
 from weft.tree.node import Identified
@@ -89,6 +89,8 @@ class ToolService:
     """Asks a person before a tool with effects runs; None: no person is present."""
     vaults: tuple[str, ...] = ()
     """The vaults that can be read; none: all that are mounted."""
+    agent: Agent | None = None
+    """The agent that the tools run for, where the caller asks it: its policies hold too."""
 
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
@@ -196,6 +198,7 @@ class ToolService:
         with self.caller.store.read() as session:
             own = ToolSettings.of(session).policies
             agents = [agent_value(agent_row(session, link.agent)) for link in self.caller.actor.chain()]
+        agents[:0] = () if self.agent is None else (self.agent,)
         levels = (own, *(each.configuration.tool_policies for each in agents))
         return _Rules(agent=agents[0].name, levels=levels)
 
