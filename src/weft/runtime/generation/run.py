@@ -317,6 +317,7 @@ class GenerationRun:
             moves=moves,
             cursor=cursor if moved is None else moved[1],
             idempotency_key=self._options.idempotency_key,
+            catalog=call.catalog,
             also_write=None if observer is None else observer.note,
         )
         try:

@@ -130,8 +130,9 @@ class _NoteFinder:
                         f"{item.id} has changed since the chat was saved; its present content is attached"
                     )
         for name in context.urls:
+            # Without its text it stays attached, so that the chat can be saved again, and contexts omit it.
             items[name] = Item(id=name, type="url", content="")
-            self.warnings.append(f"{name} is attached, but was not fetched")
+            self.warnings.append(f"{name} is omitted from contexts: its page was not read")
         references = [*context.tags, *(f"folder:{name}" for name in context.folders), *context.others]
         for reference in references:
             for item in self._expanded(reference):
