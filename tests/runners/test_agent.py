@@ -32,7 +32,7 @@ def run(stage, registry, text="Go on.", *, approver=None, **options):
     return events[-1], events
 
 
-@covers("runner.agent")
+@covers("runner.agent", "runner.agent-citations")
 def test_results_accumulate_as_pairs_of_nodes_until_the_answer(file_address, tmp_path):
     script = [
         Reply(text="I look.", calls=(calling("readNote", path="Harbour/Lamp.md"),)),
@@ -62,6 +62,7 @@ def test_results_accumulate_as_pairs_of_nodes_until_the_answer(file_address, tmp
         assert third.messages[-1].results == ("2", "3")
         assert str(results_of(path[4])[1].content).endswith("Question: What does the lamp burn?")
         assert stage.tree.cursor == answer.node
+        assert [each.source for each in answer.node.citations] == ["Harbour/Lamp.md"]
 
 
 @covers("runner.agent-text-protocol")

@@ -26,7 +26,7 @@ from weft.runtime.runners.planner import (
 )
 from weft.runtime.runners.planner_call import PlannerAnswer, PlannerRequest
 from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
-from weft.runtime.runners.task import RunnerTask
+from weft.runtime.runners.task import RunnerTask, first_source
 from weft.runtime.runners.tool_results import (
     PLANNING,
     STOPPED,
@@ -39,6 +39,7 @@ from weft.runtime.runners.tool_results import (
 from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import ToolRun
+from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult, plain_text
 from weft.tree.node import Node
 
@@ -68,9 +69,11 @@ class RunnerRun(RunLoop[RunnerEvent]):
         )
         self._offered = tuple(self._tools.specs()) if task.runner is Runner.AGENT else ()
         """The tools that the model may call: the same in every turn of the run."""
-        self._waiting: SimpleQueue[ToolRun | None] | None = None
-        self._first = 1
+        self._waiting: SimpleQueue[ToolRun | WeftError | None] | None = None
+        self._first = first_source(caller, task) if task.options.resume else 1
         """The number of the next source."""
+        self._sources: list[CitedSource] = []
+        """What results of the run offer to be cited."""
         self._question = ""
 
     @property
@@ -136,7 +139,9 @@ class RunnerRun(RunLoop[RunnerEvent]):
             log,
             place,
             lambda: replace(
-                task.options.answering(task.agent.id, outputs, self._money_left()), tools=self._offered
+                task.options.answering(task.agent.id, outputs, self._money_left()),
+                tools=self._offered,
+                citable=tuple(self._sources),
             ),
         )
 
@@ -167,23 +172,30 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def _run_call(self, call: ToolCall) -> ToolResult:
         """Run one tool for the model; a stop does not wait for it."""
         self.channel.put(ToolStarted(call))
-        waiting: SimpleQueue[ToolRun | None] = SimpleQueue()
+        waiting: SimpleQueue[ToolRun | WeftError | None] = SimpleQueue()
+        first = self._first
+
+        def work() -> None:
+            try:
+                waiting.put(self._tools.run(call, first=first))
+            except WeftError as error:
+                # The store failed, not the tool; after a stop nothing waits for it.
+                waiting.put(error)
+
         with self._guard:
             self._waiting = waiting
-        thread = threading.Thread(
-            target=lambda: waiting.put(self._tools.run(call, first=self._first)),
-            name="weft-runner-tool",
-            daemon=True,
-        )
-        thread.start()
+        threading.Thread(target=work, name="weft-runner-tool", daemon=True).start()
         if self._is_to_end:
             waiting.put(None)
         run = waiting.get()
         with self._guard:
             self._waiting = None
+        if isinstance(run, WeftError):
+            raise run
         if run is None:
             return failed_result(call.id, STOPPED_WITHIN)
         self._first += len(run.sources)
+        self._sources += run.sources
         self.channel.put(ToolEnded(run))
         result = run.result
         if run.sources and isinstance(result.content, str):

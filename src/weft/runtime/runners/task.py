@@ -1,5 +1,6 @@
 """Who is asked what, where, and whether that may be: everything before a runner begins."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -33,10 +34,13 @@ from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import holds_results, is_blank
+from weft.tree.content import holds_results, is_blank, makes_calls, plain_text
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status
 from weft.tree.tree import Mode
+
+_RECENT = 200
+"""Nodes before an interrupted turn among which its results are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +184,19 @@ def _interrupted_at(caller: Caller, here: StartPoint) -> str:
     node = read.node(here.tree_id, here.node_id)
     if holds_results(node.content) or (node.role is Role.USER and not is_blank(node.content)):
         return node.id
-    if node.status is Status.INTERRUPTED:
+    if node.status is Status.INTERRUPTED or makes_calls(node.content):
         return _parent(read, node).id
     raise NotFoundError("nothing was interrupted here", hint="ask something new")
+
+
+_NUMBERED = re.compile(r"^\[(\d{1,3})\]$", re.MULTILINE)
+
+
+def first_source(caller: Caller, task: RunnerTask) -> int:
+    """The number after those of the sources that earlier results of the same turn have shown."""
+    path = Reader.of(caller).path(task.tree_id, task.node_id, tail=_RECENT).nodes
+    shown = [plain_text(node.content) for node in path if holds_results(node.content)]
+    return 1 + max((int(number) for text in shown for number in _NUMBERED.findall(text)), default=0)
 
 
 def _parent(read: Reader, node: Node) -> Node:
