@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlalchemy import select
 
-from weft.context.assemble import plan_context
 from weft.context.envelope import Envelope
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached
-from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
 from weft.context.result import AssembledContext, ChainHeads
@@ -92,9 +90,10 @@ class Assembler(RequestReader):
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
+            layered=True,
+            warnings=(*stood.warnings, *mounted.warnings),
         )
-        warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood)
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -133,13 +132,12 @@ class Contexts(Assembler):
         agent, resolved = answering.agent, for_model(options, answering)
         inputs = self.gather(opened, node, resolved, agent)
         if agent.loom_aware:
-            plan, context = see(self, agent, inputs, run)
-        else:
-            plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
+            inputs = see(self, agent, inputs, run)
+        context = inputs.written()
         facts = TreeFacts.of(opened)
         cache = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
         context = replace(
-            with_cache(inputs, plan, context, agent, self.clock(), profile=cache),
+            with_cache(inputs, context, agent, self.clock(), profile=cache),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
             agent=agent,

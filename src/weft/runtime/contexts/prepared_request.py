@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,11 +17,10 @@ from weft.context.cache.prefix_monitor import (
     watch,
     watch_descriptions,
 )
+from weft.context.engine import assemble
 from weft.context.envelope import Envelope, Layer, sha256_of
 from weft.context.items.item_types import LayerId
-from weft.context.layered import context_of, render_layers
-from weft.context.render import measured, render_context
-from weft.context.request import ContextRequest, Plan
+from weft.context.request import ContextRequest
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
@@ -54,7 +53,6 @@ _MICROSECONDS = 1_000_000
 
 def with_cache(
     inputs: "ContextInputs",
-    plan: Plan,
     context: AssembledContext,
     agent: Agent,
     now: int,
@@ -91,11 +89,10 @@ def with_cache(
             lifetime=lifetime,
             explicit=lifetime is not None,
             # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-            end=not plan.request.preface,
+            end=not agent.loom_aware,
         ),
         forecast=CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent)),
         instabilities=tuple(unexplained),
-        turn=tuple(plan.turn),
     )
 
 
@@ -264,7 +261,6 @@ class ContextInputs:
     reader: PathReader
     legacy: dict[str, str]
     stood: Stood
-    warnings: tuple[str, ...] = ()
 
     def contents(self, names: Iterable[str]) -> dict[str, Content]:
         """The words of these nodes; what was sent for them, where only that is known."""
@@ -272,26 +268,9 @@ class ContextInputs:
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def written(self, plan_of: Callable[[ContextRequest], Plan]) -> tuple[Plan, AssembledContext]:
-        """Plan and render, within the budget for certain: an exact count of the whole may pass that of its parts."""
-        request = self.request
-        while True:
-            plan = plan_of(request)
-            context = self._rendered(plan)
-            whole = context.envelope or context
-            over = measured(whole, request.estimator) - request.budget if request.estimator.seam else 0
-            if over <= 0:
-                return plan, context
-            request = replace(request, held_back=request.held_back + over)
-
-    def _rendered(self, plan: Plan) -> AssembledContext:
-        """With what could not be read."""
-        contents = self.contents(plan.wanted)
-        if plan.layout is None:
-            return render_context(plan, contents)
-        envelope = render_layers(plan, contents)
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        return context_of(plan, replace(envelope, warnings=warnings))
+    def written(self) -> AssembledContext:
+        """The context of the request."""
+        return assemble(self.request, lambda plan: self.contents(plan.wanted))
 
     @property
     def way(self) -> tuple[Placement, float]:
