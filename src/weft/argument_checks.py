@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from decimal import Decimal
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, Union, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, Union, cast
 
 from weft.errors import InvalidInputError
 from weft.lazy_names import load_name
@@ -73,10 +73,11 @@ class Options:
 
     def __post_init__(self) -> None:
         cls = type(self)
-        for name, (check, spec) in option_checks(cls).items():
+        checks = option_checks(cls)
+        for name, default in _defaults(cls).items():
             value = getattr(self, name)
-            if value is not _defaults(cls)[name]:
-                check_option(name, value, check, spec)
+            if value is not default and name in checks:
+                check_option(name, value, *checks[name])
 
     @classmethod
     def specs(cls) -> dict[str, OptionSpec]:
@@ -87,6 +88,13 @@ class Options:
     def default(cls, name: str) -> Any:
         """The default of an option."""
         return next(each.default for each in fields(cls) if each.name == name)
+
+    def with_checked(self, **values: Any) -> Self:
+        """The same with other values, which are known to be right: nothing is checked again."""
+        options = object.__new__(type(self))
+        for name in _defaults(type(self)):
+            object.__setattr__(options, name, values[name] if name in values else getattr(self, name))
+        return options
 
     def keywords(self) -> dict[str, Any]:
         """The options as a call takes them."""

@@ -19,6 +19,22 @@ def notes(marie: Desk, tmp_path: Path) -> Path:
     return folder
 
 
+@covers("cli.vault", "vault-index.progress")
+def test_a_vault_is_indexed_and_says_so(marie: Desk, notes: Path):
+    (notes / "binary.md").write_bytes(b"lamp\0")
+    made = marie("vault", "add", str(notes), "--name", "Notes")
+    assert "binary.md is not indexed: it is binary" in made.err
+    assert marie.ok("vault", "status") == "Notes\t2\t2\t2\t0"
+    (notes / "new.md").write_text("# One\nThe heron.\n# Two\nThe lamp.")
+    assert marie.json("vault", "status", "notes")[0]["behind"] == 1
+    indexed = marie.json("vault", "index", "Notes")[0]
+    assert (indexed["notes"], indexed["passages"], indexed["behind"]) == (3, 4, 0)
+    assert ["binary.md", "it is binary"] in indexed["skipped"]
+    assert marie.ok("vault", "index", "Notes", "--rebuild") == "Notes\t3\t4\t4\t0"
+    marie.fail("NOT_FOUND", "vault", "index", "Moon")
+    assert "by meaning" in marie("vault", "status", width=80).out
+
+
 @covers("cli.vault")
 def test_a_vault_from_beginning_to_end(marie: Desk, notes: Path):
     assert marie("vault").err == "no vaults; mount a folder: weft vault add FOLDER\n"

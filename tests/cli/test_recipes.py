@@ -105,7 +105,7 @@ def test_a_recipe_that_cannot_be_read_is_named_with_its_line(desk, marie):
         ("a: &x 1\nb: *x", "line 2: aliases are not supported"),
         ("- 1", "a recipe is an object"),
         ("kala: !!python/object:os.system {}", "line 1:"),
-        ("kala: {kind: 2020-01-01}\npresetId: none", "Unknown presetId: none"),
+        ("kala: {kind: 2020-01-01}", "Unknown kala.kind: 2020-01-01"),
         ("\x00", "neither JSON nor YAML"),
         ("{}", "Missing required field: kala.kind"),
     ]:

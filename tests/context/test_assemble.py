@@ -549,12 +549,7 @@ def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
         end=story.rows[-41].ruler,
     )
     parts = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
-    both = ContextRequest(
-        **{
-            **{name: getattr(parts, name) for name in parts.__slots__},
-            "outline": PathOutline(head=head, between=between, tail=tail),
-        }
-    )
+    both = replace(parts, outline=PathOutline(head=head, between=between, tail=tail))
     assert assemble(both, story.contents) == assemble(whole, story.contents)
 
 

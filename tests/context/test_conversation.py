@@ -209,7 +209,8 @@ def test_an_item_with_images_is_never_promoted_and_its_pictures_stand_before_the
     last = envelope.messages[-1]
     assert [type(block).__name__ for block in last.blocks] == ["Text", "Image", "Text"]
     assert last.blocks[0].text.startswith("<active_note>")
-    assert last.blocks[-1].text == "What is on it?"
+    assert last.blocks[-1].text == "---\n\n[User query]:\nWhat is on it?"
+    assert last.text == f"{last.blocks[0].text}{last.blocks[-1].text}"
     after = talk.ask("And?")
     assert library(after) == []
     assert reasons(after)["a.md"] == "bears images, and is never promoted"

@@ -241,6 +241,58 @@ def test_recorded_events_explain_a_prefix_that_changes(fresh_loom, tmp_path):
     assert turn.prepare(agent=desk.agent, library="inline").instabilities == ()
 
 
+@covers("cache.triggers", "cache.monitor")
+def test_an_event_explains_only_the_segment_that_it_changes(desk):
+    """Each of them is recorded, and none of them is why the note is another."""
+    path, other = desk.write("a.md", "text"), desk.write("b.md", "other")
+    first = desk.ask("One", path)
+    desk.send(first)
+    desk.send(desk.ask("Two", other))
+    joint = desk.tree.cursor
+    aside = desk.ask("Aside", under=first)
+    desk.send(aside)
+    document = desk.grove.write_document(f"D {desk.name}", "d")
+    changes = [
+        lambda: desk.tree.describe(system_context="Be kind."),
+        lambda: desk.tree.prefer(minimum_recent_nodes=3),
+        lambda: desk.grove.prefer(minimum_recent_nodes=5),
+        lambda: desk.grove.perform(
+            ChangeAgent(agent=desk.agent, configuration=Configuration(system_prompt="Be bold."))
+        ),
+        lambda: document.save("e"),
+        aside.exclude,
+        lambda: desk.tree.node(aside.id).prune(),
+    ]
+    for number, change in enumerate(changes):
+        desk.write("a.md", f"text {number}")
+        change()
+        prepared, _ = desk.send(desk.ask(f"More {number}", under=joint))
+        joint = desk.tree.cursor
+        assert [each.segment for each in prepared.instabilities] == [path], number
+    first.exclude()
+    desk.write("b.md", "changed")
+    turn = desk.ask("Left out", under=joint)
+    assert [each.segment for each in turn.prepare(agent=desk.agent).instabilities] == [other]
+
+
+@pytest.mark.outer
+@covers("cache.triggers", "cache.monitor")
+def test_reasons_are_found_at_any_distance(desk):
+    path = desk.write("a.md", "text")
+    desk.send(desk.ask("One", path))
+    desk.send(desk.ask("Two"))
+    joint = desk.tree.cursor
+    desk.tree.describe(system_context="Be kind.")
+    for number in range(70):
+        desk.send(desk.ask(f"Elsewhere {number}", under=joint if number % 35 == 0 else None))
+    for number in range(1_100):
+        joint.bookmark(str(number))
+    turn = desk.ask("Here", under=joint)
+    assert turn.prepare(agent=desk.agent).instabilities == ()
+    desk.write("a.md", "changed")
+    assert [each.segment for each in turn.prepare(agent=desk.agent).instabilities] == [path]
+
+
 @covers("cache.payload-recorder")
 def test_in_debug_every_request_is_logged_in_layers(desk, caplog):
     turn = desk.ask("One", desk.write("a.md", "the note"))

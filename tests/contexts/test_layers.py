@@ -290,6 +290,21 @@ def test_history_can_be_a_strip_of_summaries(desk):
     assert f"told: {first.local_id}" not in str([each.text for each in turn.envelope(strip=1).messages])
 
 
+@covers("layer.l4-strip")
+def test_a_strip_sums_up_only_the_turns_that_it_replaces(desk):
+    for text in ("Snow", "Rain", "Wind"):
+        desk.answer(desk.ask(text), f"{text}!")
+    turn = desk.ask("And now?")
+    for node in desk.tree.path:
+        if node.text and node.id != turn.id:
+            desk.grove.perform(Summarise(tree=desk.tree.id, node=node.id, text=f"told: {node.text}"))
+    shown = str([each.text for each in turn.envelope(strip=1).messages])
+    assert [text for text in ("Snow", "Snow!", "Rain", "Rain!") if f"told: {text}" not in shown] == []
+    assert "Wind!" in shown
+    assert "told: Wind" not in shown
+    assert "told:" not in str([each.text for each in turn.envelope(strip=9).messages])
+
+
 @covers("library.pinning")
 def test_a_pinned_item_is_in_the_library_from_its_own_turn_on(desk):
     turn = desk.tree.say("One").attach(Item(id="p.md", type="note", content="x" * 4000, pinned=True))

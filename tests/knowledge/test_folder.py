@@ -8,7 +8,7 @@ from tests.covers import covers
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
 from weft.knowledge.folder import Folder, measure_picture
-from weft.knowledge.notes import tags_of
+from weft.knowledge.passages import facts_of
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_only_a_folder_can_be_mounted(place: Path):
     ],
 )
 def test_tags_of_a_note(text: str, tags: set[str]):
-    assert tags_of(text) == tags
+    assert facts_of(text).tags == tags
 
 
 def test_pictures_are_measured_by_their_first_bytes():

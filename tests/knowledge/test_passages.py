@@ -1,11 +1,11 @@
 """Texts cut into passages, and which of them answers a question."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.covers import covers
 
-from weft.knowledge.passages import asked_words, cut_passages, may_answer, rank, stem
+from weft.knowledge.passages import cut_passages, facts_of
+from weft.knowledge.retrieval import fuse, query_of
 from weft.tree.word_splits import split_words
 
 NOTE = "# Tower\n\nNinety-four steps.\n\n```\n# no heading\n```\n\n## Lamp\nIt lights itself.\r\n\r\n"
@@ -44,44 +44,46 @@ def test_every_word_is_in_exactly_one_passage_at_the_lines_it_says(written):
         assert "\n".join(written[each.start - 1 : each.end]) == each.text
 
 
-@covers("toolcall.local-search")
-def test_a_question_is_looked_for_by_what_it_is_about():
-    assert asked_words("What do you know about the Café lamps?") == ["know", "caf", "lamp"]
-    assert asked_words("Was weißt du über die Lampen für Anna?") == ["weisst", "uber", "lamp", "anna"]
-    assert asked_words("who are you") == ["who", "are", "you"]
-    assert asked_words("?!") == []
-    assert may_answer("A LAMP.", ["lamp"])
-    assert not may_answer("stairs", ["lamp"])
-
-
-@pytest.mark.parametrize(
-    "forms",
-    [
-        *(["lamp", "lamps", "lampe", "lampen"], ["house", "houses"], ["city", "cities"], ["run", "running"]),
-        *(["play", "plays", "played", "playing"], ["process", "processes"], ["灯"], ["x86"], ["öl"]),
-    ],
-)
-def test_forms_of_a_word_have_one_stem(forms):
-    assert len({stem(each) for each in forms}) == 1
-
-
-@covers("toolcall.local-search")
-def test_what_is_rare_counts_more_and_a_title_counts_for_its_text():
-    texts = [
-        ("one", "the lamp, the lamp, the lamp and nothing else"),
-        ("two", "the lamp and the heron"),
-        ("three", "the lamp again"),
-        ("heron", "a bird"),
+def test_a_passage_knows_the_headings_it_is_under():
+    text = "Before.\n# Tower\n## Lamp\nLit.\n### Oil\nRape seed.\n## Stairs ##\nSteep.\n# Harbour\n"
+    assert [(each.headings, each.start, each.end) for each in cut_passages(text)] == [
+        ((), 1, 1),
+        (("Tower", "Lamp"), 2, 4),
+        (("Tower", "Lamp", "Oil"), 5, 6),
+        (("Tower", "Stairs"), 7, 8),
+        (("Harbour",), 9, 9),
     ]
-    best = rank(texts, ["lamp", "heron"], among=50, limit=10)
-    assert [each.source for each in best] == [1, 3, 0, 2]
-    assert best == rank(texts, ["lamp", "heron"], among=50, limit=10)
-    assert rank(texts, ["sea"], among=50, limit=10) == []
-    assert len(rank(texts, ["lamp"], among=50, limit=2)) == 2
 
 
-@covers("toolcall.local-search")
-def test_a_text_that_has_none_of_the_words_is_told_without_cutting_it():
-    assert not may_answer("Der Kühlschrank brummt. " * 1_000, asked_words("Lampe"))
-    assert may_answer("Die LÄMPCHEN glühen", asked_words("lämpchen"))
-    assert may_answer("Ａ ｌａｍｐ", asked_words("lamps"))
+@covers("vault-index.note-facts")
+def test_front_matter_tags_and_links_are_read():
+    facts = facts_of(
+        "---\ntitle: 'The lamp'\naliases: [Light, Beacon]\ntags:\n  - sea/light\n  - '#night'\nnested:\n  a: 1\n---\n"
+        'See [[Tower#Lamp|there]], [[Oil]] and [the log](log/1.md "Log"), not `[[code]]` or [web](https://a.b).\n'
+        "```\n#no [[Nowhere]]\n```\n#rain"
+    )
+    assert facts.front["title"] == ("The lamp",)
+    assert facts.names == ("The lamp", "Light", "Beacon")
+    assert facts.tags == {"sea/light", "night", "rain"}
+    assert facts.links == ("Tower", "Oil", "log/1.md")
+
+
+@covers("retrieval.words-of-a-question")
+def test_a_question_is_looked_for_by_its_words_and_without_spaces_by_pairs():
+    def words(question):
+        query = query_of(question)
+        return None if query is None else [" ".join(atom.words) + "*" * atom.prefix for atom in query.atoms]
+
+    assert words("Where is the Café's lamp, the lamp?") == ["wher*", "is", "the", "cafe", "s", "lamp"]
+    assert words("灯在哪里？") == ["灯 在", "在 哪", "哪 里"]
+    assert words("iPhone的电") == ["ipho*", "的 电"]
+    assert words("茶") == ["茶"]
+    assert words("Buildings in 12345") == ["buildi*", "in", "12345"]
+    assert words("?!") is None
+
+
+@covers("retrieval.fused-by-rank")
+def test_what_two_rankings_agree_on_comes_first():
+    assert list(fuse(["a", "b", "c"], ["d", "b"])) == ["b", "a", "d", "c"]
+    assert list(fuse(["a", "b"])) == ["a", "b"]
+    assert fuse() == {}

@@ -15,7 +15,6 @@ from weft.context.recipes.recipe import decode_recipe
 from weft.context.recipes.recipe_run import follow_recipe, follow_recipe_async
 from weft.context.recipes.record_streams import (
     DocumentRecords,
-    Other,
     RecordScope,
     RecordSession,
     SessionSegment,
@@ -266,7 +265,7 @@ def test_each_stream_is_widened_by_itself_before_the_next_component():
     ]
 
 
-@covers("kala.raw-messages", "kala.topic", "kala.unknown")
+@covers("kala.raw-messages", "kala.topic")
 def test_messages_come_from_segments_topics_and_paths_only():
     said = {"role": "user", "content": "hello"}
     store = STORE | store_of(
@@ -281,16 +280,13 @@ def test_messages_come_from_segments_topics_and_paths_only():
         ({"kind": "Path", "treeId": "T", "nodeId": "N"}, ["hello"]),
         ({"kind": "SessionKala", "sessionId": "s", "sessionEnd": END - 1}, ['(Session) {"n":"session"}']),
         ({"kind": "WeekKala", "weekEnd": WEEK_END}, ['(Week) {"n":"week"}']),
-        ({"kind": "Topic"}, []),
-        ({"kind": "Unheard"}, []),
     ]
     for kala, expected in reads:
         assert contents(*both, kala=kala, store=store, promoteUpstream=False) == expected
     assert promoted(Topic("t")) is None
-    assert promoted(Other("Unheard")) is None
 
 
-@covers("kala.fields-checked")
+@covers("kala.fields-checked", "kala.unknown")
 @pytest.mark.parametrize(
     ("kala", "field"),
     [
@@ -302,6 +298,7 @@ def test_messages_come_from_segments_topics_and_paths_only():
         ({"kind": "TermKala", "begin": 1, "end": float("inf")}, "kala.end"),
         ({"kind": "Path", "treeId": "T"}, "kala.nodeId"),
         ({"kind": "Topic", "topicId": 5}, "kala.topicId"),
+        ({"kind": "DayKala"}, "kala.kind"),
     ],
 )
 def test_a_slice_that_lacks_something_is_refused_with_the_field(kala, field):

@@ -74,16 +74,7 @@ def test_recorded_pipelines_are_the_same_through_http(loom, ask, row, request):
     assert answer.json() == {"yoj": json.loads(json.dumps(row["output"]))}
 
 
-@covers("endpoint.run")
-def test_a_number_beyond_all_others_is_null_in_the_answer(ask):
-    """`1e400` is infinite to whoever reads it, and JSON has no word for that."""
-    body = {"userId": "u", "kala": SEG, "model": {"filters": [], "intro": {"system": {"n": [1, 1.5]}}}}
-    text = json.dumps(body).replace("1.5", "1e400")
-    answer = ask("service").post(RUN, content=text)
-    assert answer.text == '{"yoj":[{"role":"system","content":{"n":[1,null]}}]}'
-
-
-@covers("endpoint.bad-input")
+@covers("endpoint.bad-input", "filter.options-checked")
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -106,6 +97,42 @@ def test_a_number_beyond_all_others_is_null_in_the_answer(ask):
         ({"kala": SEG, "model": {"filters": ["sizeLimiter", "nothing"]}}, "model.filters[1]"),
         ({"kala": SEG, "model": {"filters": 5}}, "model.filters"),
         ({"kala": SEG, "onFilterError": "maybe"}, "onFilterError"),
+        ({"kala": {"kind": "DayKala"}}, "kala.kind"),
+        ({"kala": {"kind": "Topic"}}, "kala.topicId"),
+        ({"kala": SEG, "model": {"intro": {"system": 5}}}, "model.intro.system"),
+        (
+            {"kala": SEG, "model": {"components": [{"kind": "yoj", "name": "a", "framing": []}]}},
+            "model.components[0].framing",
+        ),
+        *(
+            (
+                {
+                    "kala": SEG,
+                    "onFilterError": mode,
+                    "model": {"filters": [{"name": name, "options": options}]},
+                },
+                f"model.filters[0].{path}",
+            )
+            for mode in ("fail", "skip")
+            for name, options, path in [
+                ("sizeLimiter", {"maxTokens": "many"}, "options.maxTokens"),
+                ("sizeLimiter", {"maxTokens": None}, "options.maxTokens"),
+                ("sizeLimiter", {"maxtokens": 5}, "options.maxtokens"),
+                ("sizeLimiter", {"prioritizeUser": 1}, "options.prioritizeUser"),
+                ("sizeLimiter", {"tokenizer": "words"}, "options.tokenizer"),
+                ("toolCallBackfill", {"missingContent": 5}, "options.missingContent"),
+                ("toolCallBackfill", {"orphanRole": []}, "options.orphanRole"),
+                ("fileContentsLimiter", {"filesLimit": "2"}, "options.filesLimit"),
+                ("dropToolCallsCompleted", {"phrase": True}, "options.phrase"),
+                ("collapseGroupReplacer", {"limit": 5}, "options.limit"),
+                ("repair", {"prefill": "yes"}, "options.prefill"),
+                ("fit", {}, "options.limit"),
+                ("fit", {"limit": 500, "truncationStep": 5}, "options.truncationStep"),
+                ("fit", {"limit": 500, "truncationStrategy": "none"}, "options.truncationStrategy"),
+                ("toolResultMasker", {"maskAbove": -1}, "options.maskAbove"),
+                ("sizeLimiter", "x", "options"),
+            ]
+        ),
         ({"kala": SEG, "projectId": 5}, "projectId"),
         ({"kala": {"kind": "Path", "treeId": "T"}, "presetId": "dialogue"}, "kala.nodeId"),
     ],

@@ -10,6 +10,7 @@ from weft.cli.output import Column, progress_bar, quoted, where
 from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_setting, read_stdin, text_given
 from weft.errors import InvalidInputError
+from weft.knowledge.embeddings import MISSING
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
+    from weft.runtime.search.vault_indexer import VaultStatus
     from weft.runtime.tools.service import OfferedTool
     from weft.tree.content import ToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue
 
+_SKIPPED_SHOWN = 20
 _VaultName = Annotated[str, argument("VAULT", "A name or id.")]
 ToolCalls = Annotated[
     list[str] | None,
@@ -116,9 +119,12 @@ def vault_add(
 
     Links are resolved now; nothing outside the folder is ever read. Prints its id.
     """
-    vault = session.grove.vaults.mount(folder, name)
-    notes = counted(len(vault.notes().paths), "note")
+    with progress_bar("indexing notes") as progress:
+        vault = session.grove.vaults.mount(folder, name, progress=progress)
+    status = vault.status()
+    notes = counted(status.notes, "note")
     session.out.result(vault.value, vault.id, f"mounted {quoted(vault.name)} with {notes}")
+    _say_skipped(session, status)
 
 
 def vault_show(
@@ -138,6 +144,61 @@ def vault_show(
         session.out.message(f"left out {counted(notes.left_out, 'link')} to files outside the folder")
     if not notes.paths:
         session.out.message("no notes")
+
+
+def vault_index(
+    session: CliSession,
+    name: _VaultName,
+    *,
+    rebuild: Annotated[bool, flag("--rebuild", "Make the whole index again.")] = False,
+) -> None:
+    """Index what was changed in a vault's folder; searching does it, too.
+
+    Prints what `weft vault status` prints.
+    """
+    vault = session.grove.vaults[name]
+    with progress_bar("indexing notes") as progress:
+        status = vault.index(rebuild=rebuild, progress=progress)
+    _show_status(session, [status])
+
+
+def vault_status(
+    session: CliSession,
+    name: Annotated[str | None, argument("[VAULT]", "A name or id; default: all.")] = None,
+) -> None:
+    """How much of the vaults is indexed, and what was skipped.
+
+    In a pipe: name, notes, passages, passages found by meaning, files behind; separated by tabs.
+    """
+    vaults = list(session.grove.vaults) if name is None else [session.grove.vaults[name]]
+    _show_status(session, [vault.status() for vault in vaults])
+
+
+def _show_status(session: CliSession, statuses: "Sequence[VaultStatus]") -> None:
+    session.out.listing(
+        statuses,
+        Column("name", lambda status: status.name),
+        Column("notes", lambda status: status.notes),
+        Column("passages", lambda status: status.passages),
+        Column("by meaning", lambda status: status.embedded),
+        Column("behind", lambda status: status.behind),
+        empty="no vaults; mount a folder: weft vault add FOLDER",
+    )
+    for status in statuses:
+        _say_skipped(session, status)
+        if status.problem:
+            session.out.message(f"{status.name}: {status.problem}")
+    if statuses and not statuses[0].semantic:
+        session.out.message(MISSING)
+
+
+def _say_skipped(session: CliSession, status: "VaultStatus") -> None:
+    session.out.notes(
+        [f"{path} is not indexed: {reason}" for path, reason in status.skipped[:_SKIPPED_SHOWN]]
+    )
+    left = len(status.skipped) - _SKIPPED_SHOWN
+    if left > 0:
+        session.out.message(f"{counted(left, 'more file')} not indexed: weft vault status --json lists all")
 
 
 def vault_rm(session: CliSession, name: _VaultName) -> None:

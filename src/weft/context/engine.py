@@ -99,7 +99,7 @@ def lay_out(plan: Plan) -> Plan:
     if is_layered(plan.request):
         lay_out_layers(plan)
     else:
-        plan.system = plan.request.system_context()
+        plan.system = plan.request.system_context
         plan.rows = plan.outline
     return plan
 

@@ -122,12 +122,12 @@ def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
 
 def _stripped(layout: Layout, request: ContextRequest) -> Layout:
     strip, outline = request.strip, layout.outline
-    if strip is None or not strip.summary.strip():
+    if strip is None:
         return layout
     start = _last_turns(layout, strip.turns)
     if strip.through is not None:
         start = min(start, strip.through + 1 - layout.offset)
-    if start <= outline.first:
+    if start <= outline.first or not strip.text_before(layout.offset + start).strip():
         # What is kept was not read, or there is nothing before it to replace.
         return layout
     cut = start - outline.first
@@ -209,8 +209,7 @@ def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
 
 def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     estimator = request.estimator
-    parts = replace(request.system, instructions=request.system.instructions + request.pending.instructions)
-    standing = standing_layer(parts, request.standing, request.preferences.instructions, estimator)
+    standing = standing_layer(request.parts, request.standing, request.preferences.instructions, estimator)
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(
@@ -219,7 +218,8 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
     texts = tuple(each.render() for each in held)
-    summary = clean(request.strip.summary).strip() if request.strip is not None and layout.stripped else ""
+    strip = request.strip if layout.stripped else None
+    summary = "" if strip is None else clean(strip.text_before(layout.offset)).strip()
     return SystemLayers(
         standing=standing,
         held=held,
@@ -255,7 +255,7 @@ def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
 def _turn_preface(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
     """Where the library is in the system message, only the current turn has something before its words."""
     prefaces = _extras(request, layout)
-    if layout.first_live is not None:
+    if layout.first_live is not None and layout.attached:
         items = current_items(layout.attached, turn=layout.turn, fresh=request.fresh)
         latest = {each.id: each for each in layout.system.held}
         appended = request.settings.changed is Changed.APPEND
@@ -330,6 +330,8 @@ def _priced(
     costs: Mapping[int, int] | None,
 ) -> PathOutline:
     """The rows with what is before their words, at its own price or at a given one."""
+    if not prefaces:
+        return outline
     estimator = request.estimator
     last = outline.first + len(outline.tail) - 1
     recent = last - max(_RECENT, 2 * request.preferences.minimum_recent_nodes)

@@ -1,6 +1,6 @@
 """Fit a path: what each of its levels costs, what room there is for them, and what is kept."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from weft.context.checks import system_over
@@ -37,7 +37,12 @@ def fit_path(plan: Plan, rows: PathOutline) -> None:
     if request.dialogue and plan.sketch.between is None and not plan.sketch.tail.sums[-1]:
         raise _nothing_left(plan.reasons)
     plan.room = _room(plan)
-    plan.fit = fit(plan.sketch, plan.room, request.rules)
+    plan.fit = cut = fit(plan.sketch, plan.room, request.rules)
+    plan.kept = [
+        *range(cut.head),
+        *([] if cut.anchor is None else [cut.anchor]),
+        *range(cut.tail, cut.levels),
+    ]
 
 
 def require_room(plan: Plan) -> None:
@@ -81,8 +86,9 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
     """The columns that fitting reads, and why levels are left out."""
     request, rows, prices = plan.request, plan.rows, plan.prices
     beside: Mapping[int, tuple[ExtraSource, ...]] = plan.beside if request.refers else {}
-    between = rows.between
-    reasons = _reasons(rows.tail, rows.first)
+    between, masks = rows.between, request.masks
+    own = left_out_of(rows.tail, bound_of(rows.tail))
+    reasons = _reasons(own, rows.first)
     tail = columns_of(
         rows.tail,
         prices,
@@ -90,7 +96,8 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
         first=rows.first,
         start=rows.tail_start,
         known_before=between is None,
-        masks=request.masks,
+        masks=masks,
+        reasons=own,
     )
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
@@ -105,18 +112,17 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
-    reasons |= _reasons(rows.head, 0)
-    head = columns_of(rows.head, prices, beside, masks=request.masks)
+    own = left_out_of(rows.head, bound_of(rows.head))
+    reasons |= _reasons(own, 0)
+    head = columns_of(rows.head, prices, beside, masks=masks, reasons=own)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )
     return sketch, reasons
 
 
-def _reasons(rows: Iterable[Candidate], first: int) -> dict[int, Reason]:
-    levels = list(rows)
-    reasons = left_out_of(levels, bound_of(levels))
-    return {first + index: reason for index, reason in enumerate(reasons) if reason is not None}
+def _reasons(own: Sequence[Reason | None], first: int) -> dict[int, Reason]:
+    return {first + index: reason for index, reason in enumerate(own) if reason is not None}
 
 
 def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
@@ -133,11 +139,13 @@ def _room(plan: Plan) -> Room:
     if request.preface:
         reserve += of_text(request.preface) + 2 * request.estimator.joint
     if request.dialogue:
-        if not request.profile.prefill and not _by_user(reversed(rows.tail), reversed(sketch.tail.lives)):
+        tail = sketch.tail
+        if not request.profile.prefill and not _by_user(rows.tail, tail, reversed(range(len(tail)))):
             reserve += of_text(CLOSING)
         # A marker between two users is joined to both.
         joints = 2 * request.estimator.joint
-        if _by_user(rows.tail if sketch.between is None else rows.head, sketch.start.lives):
+        first, start = rows.tail if sketch.between is None else rows.head, sketch.start
+        if _by_user(first, start, range(len(start))):
             opening = of_text(OPENING)
         else:
             reserve += of_text(OPENING)
@@ -151,14 +159,14 @@ def _room(plan: Plan) -> Room:
     )
 
 
-def _by_user(rows: Iterable[Candidate], lives: Iterable[int]) -> bool:
-    """Whether the first of these that adds anything is a user's for certain.
+def _by_user(rows: Sequence[Candidate], columns: Columns, order: Iterable[int]) -> bool:
+    """Whether the first of these, in this order, that adds anything is a user's for certain.
 
     A tool's result may go where its call is, and one without a call goes altogether.
     """
-    for row, live in zip(rows, lives, strict=True):
-        if live:
-            return row.role == "user" and not answers_of(row)
+    for index in order:
+        if columns.live(index):
+            return rows[index].role == "user" and not answers_of(rows[index])
     return False
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from weft.context.result import AssembledContext
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Plan:
     """One request on its way through the stages. Each stage sets what its name says."""
 
@@ -46,6 +47,8 @@ class Plan:
     sketch: Sketch = field(init=False)
     room: Room = field(init=False)
     fit: Fit | None = None
+    kept: list[int] = field(default_factory=list[int])
+    """Levels in the order of the path; those that are left out for a reason of their own among them."""
     pruned: tuple[Piece, ...] = ()
     """What reducing the history did."""
     unsummarised: tuple[str, ...] = ()
@@ -79,13 +82,6 @@ class Plan:
         """The level whose words follow the turn's own context, where it has any."""
         first = None if self.layout is None else self.layout.first_live
         return first if first in self.prefaces else None
-
-    @property
-    def kept(self) -> list[int]:
-        """Levels in the order of the path; those that are left out for a reason of their own among them."""
-        cut = self.cut
-        middle = [] if cut.anchor is None else [cut.anchor]
-        return [*range(cut.head), *middle, *range(cut.tail, cut.levels)]
 
     @property
     def removed(self) -> list[tuple[int, int]]:
@@ -127,26 +123,31 @@ class Plan:
         *others, own = sizes.values()
         return list(zip(extras, others, strict=True)), own
 
-    @property
+    @cached_property
     def is_reusable(self) -> bool:
         """Whether its levels are written as in every other context of the path, but those that are special."""
         request = self.request
         return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
 
-    @property
+    @cached_property
     def special(self) -> set[int]:
         """Levels with anything beside or before their words, and those that are not sent whole."""
         return {*self.beside, *self.prefaces, *self.cut.shortened, *self.reasons}
 
-    @property
+    @cached_property
     def known(self) -> "dict[int, KeptLevel]":
         """The kept levels that an earlier context wrote as this one would."""
-        rendered, at = self.rows.rendered, self.rows.at
+        rendered, rows, special = self.rows.rendered, self.rows, self.special
         if not rendered or not self.is_reusable:
             return {}
-        special = self.special
-        levels = ((level, rendered.get(level)) for level in self.kept if level not in special)
-        return {level: each for level, each in levels if each is not None and each.row is at(level)}
+        head, tail, first = rows.head, rows.tail, rows.first
+        return {
+            level: each
+            for level in self.kept
+            if (each := rendered.get(level)) is not None
+            and each.row is (tail[level - first] if level >= first else head[level])
+            and level not in special
+        }
 
     @property
     def wanted(self) -> list[str]:
@@ -167,6 +168,8 @@ class Plan:
     @property
     def masked(self) -> tuple[str, ...]:
         """Ids of the nodes whose tool results are sent as lines."""
+        if self.request.masks is None:
+            return ()
         hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
         return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from weft.context.fit import Marker, Room, Rules, grid_step, head_reach
@@ -57,14 +58,21 @@ class Pending:
 class Strip:
     """History as a strip: a summary, then the last turns as they were."""
 
-    summary: str
+    summary: str = ""
+    """Of all turns before those that are kept; where there is none, `lines` are."""
     turns: int
     """How many turns before the current one are kept in any case."""
     through: int | None = None
     """The last level that the summary covers; later ones are kept too, so that nothing is lost between."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Level → its own summary: only those of the levels that are replaced are shown."""
+
+    def text_before(self, level: int) -> str:
+        """The summary of all levels before this one."""
+        return self.summary or "\n".join(line for own, line in self.lines if own < level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextRequest:
     """A place in a tree, as light rows, everything that its layers are made of, and the settings."""
 
@@ -139,7 +147,7 @@ class ContextRequest:
         """Whether sources are sent: to every model but one that only continues a document."""
         return self.dialogue or bool(self.preface) or not self.profile.completion
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
         preferences = self.preferences
         marker = Marker(preferences.marker(self.mode), self.estimator, joint=JOINT if self.dialogue else "")
@@ -152,7 +160,7 @@ class ContextRequest:
             dialogue=self.dialogue,
         )
 
-    @property
+    @cached_property
     def masks(self) -> MaskRule | None:
         """Which tool results are masked, where any are: a document has none."""
         newest = self.preferences.mask_tool_results
@@ -162,10 +170,18 @@ class ContextRequest:
             newest, self.preferences.mask_above, grid_step(self.rules.step, self.budget, self.window)
         )
 
+    @property
+    def parts(self) -> SystemParts:
+        """What the system context is made of, with what instructs the pending generation."""
+        further = self.pending.instructions
+        return (
+            replace(self.system, instructions=self.system.instructions + further) if further else self.system
+        )
+
+    @cached_property
     def system_context(self) -> SystemContext:
         """The system context of a request that is not laid out in layers."""
-        parts = replace(self.system, instructions=self.system.instructions + self.pending.instructions)
-        wanted, estimator = self.preferences.instructions, self.estimator
+        parts, wanted, estimator = self.parts, self.preferences.instructions, self.estimator
         if self.dialogue:
             return build_system(parts, wanted, estimator)
         if self.buffer_system_context:
@@ -179,7 +195,7 @@ class ContextRequest:
 
     def head_reach(self) -> tuple[int, bool]:
         """How far from the root planning has to read, and whether that is on the ruler or in live tokens."""
-        room = Room(budget=self.budget, system=self.system_context().tokens, window=self.window)
+        room = Room(budget=self.budget, system=self.system_context.tokens, window=self.window)
         return head_reach(room, self.rules)
 
 
@@ -263,8 +279,4 @@ class Layout:
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
-        return [
-            (level, row)
-            for level, row in self.outline.known()
-            if level >= self.spoken and row.left_out is None
-        ]
+        return [(level, row) for level, row in self.outline.known(self.spoken) if row.left_out is None]

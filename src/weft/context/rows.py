@@ -135,7 +135,7 @@ class Candidate(NamedTuple):
     @property
     def hidden(self) -> int:
         """Tokens that masking saves."""
-        return sum(mask.saved for mask in self.masks[: self.masked])
+        return sum(mask.saved for mask in self.masks[: self.masked]) if self.masked else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +161,11 @@ class PathOutline:
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
 
-    def known(self) -> list[tuple[int, Candidate]]:
-        """Every level that was read, with its row."""
-        head = self.head if self.between is not None else ()
-        return [*enumerate(head), *enumerate(self.tail, self.first)]
+    def known(self, start: int = 0) -> list[tuple[int, Candidate]]:
+        """Every level that was read, from `start` on, with its row."""
+        head = self.head[start:] if self.between is not None else ()
+        later = max(start, self.first)
+        return [*enumerate(head, start), *enumerate(self.tail[later - self.first :], later)]
 
     @property
     def tail_start(self) -> int:
@@ -302,6 +303,8 @@ def sources_beside(
             found[index] = found.get(index, ()) + extras
 
     for index, row in enumerate(rows):
+        if not row.sources and not row.notes:
+            continue
         if row.sources and (not dialogue or (row.role == "user" and row.kind != "tool_result")):
             gone = Reason.WITH_MESSAGE if row.left_out in _GONE else None
             add(index, tuple(each._replace(left_out=each.left_out or gone) for each in row.sources))
@@ -321,29 +324,32 @@ def columns_of(
     start: int = 0,
     known_before: bool = True,
     masks: MaskRule | None = None,
+    reasons: Sequence[Reason | None] | None = None,
 ) -> Columns:
     """The columns that fitting reads. `start` is the ruler before the first row, whose level is `first`.
 
-    `beside` has the sources before each level's message, as `sources_beside` places them.
+    `beside` has the sources before each level's message, as `sources_beside` places them; `reasons` are the
+    levels' own, as `left_out_of` gives them, where they are known already.
 
     With `known_before` false the first level may follow one of its own role, and is
     priced with the joint.
     """
     bound = bound_of(rows)
-    reasons = left_out_of(rows, bound)
+    if reasons is None:
+        reasons = left_out_of(rows, bound)
     costs: list[int] = []
     seam, joint, heading = prices.seam, prices.joint, prices.heading
     spoken: str | None = None if known_before else "?"
     for level, (row, reason) in enumerate(zip(rows, reasons, strict=True), first):
-        extras = beside.get(level)
-        cost = sum(map(prices.of_source, extras)) if extras else 0
+        cost = sum(map(prices.of_source, beside[level])) if level in beside else 0
         if reason is None:
+            role = row.role
             cost += row.tokens + row.before + seam
-            if spoken in {row.role, "?", "tool"}:
+            if spoken in (role, "?", "tool"):
                 cost += joint
             if heading is not None:
                 cost += heading(row)
-            spoken = row.role
+            spoken = role
         elif cost:
             spoken = "?"
         costs.append(cost)

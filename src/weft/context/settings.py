@@ -1,7 +1,7 @@
 """Settings of contexts and their layers, at three levels: the grove's, the tree's and the call's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -201,18 +201,18 @@ def check_names(values: Mapping[str, JsonValue]) -> None:
 
 def resolve_preferences(*levels: Mapping[str, JsonValue]) -> Preferences:
     """The grove's settings, overridden by the tree's, and those by the call's."""
-    found = Preferences()
+    resolved: dict[str, Any] = {}
     for level in levels:
-        found = replace(found, **read_preferences(level))
-    return found
+        resolved |= read_preferences(level)
+    return Preferences(**resolved)
 
 
 def resolve_layer_settings(*levels: Mapping[str, JsonValue]) -> LayerSettings:
     """The same for the settings of layers."""
-    found = LayerSettings()
+    resolved: dict[str, Any] = {}
     for level in levels:
-        found = replace(found, **read_layer_settings(level))
-    return found
+        resolved |= read_layer_settings(level)
+    return LayerSettings(**resolved)
 
 
 def read_preferences(values: Mapping[str, JsonValue], *, path: str = "preferences") -> dict[str, Any]:
@@ -228,7 +228,7 @@ def read_layer_settings(values: Mapping[str, JsonValue], *, path: str = "prefere
 def _read(
     kind: type[Preferences | LayerSettings], values: Mapping[str, JsonValue], path: str
 ) -> dict[str, Any]:
-    own = {field.name for field in fields(kind)}
+    own = kind.__dataclass_fields__
     named = ((snake(key), value) for key, value in values.items())
     return {name: _READERS[name](value, f"{path}.{camel(name)}") for name, value in named if name in own}
 

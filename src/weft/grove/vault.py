@@ -10,9 +10,13 @@ from weft.errors import NotFoundError
 from weft.grove.handle import Handle
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.items import item_of, mounted_in, read_items
-from weft.runtime.operations.projects import MountVault, UnmountVault
+from weft.knowledge.retrieval import Period, Retrieval
+from weft.runtime.contexts.items import item_of, read_items
+from weft.runtime.operations.projects import MountVault, UnmountVault, mounted_in
+from weft.runtime.search.retrieval import retrieve
+from weft.runtime.search.vault_indexer import VaultStatus, index_vault, rebuild_vault, status_of
 from weft.tree.item import Item
+from weft.tree.progress import Progress, silent
 from weft.tree.reference import Vault
 
 if TYPE_CHECKING:
@@ -38,6 +42,21 @@ class VaultHandle(Handle[Vault]):
     def notes(self, folder: str = "") -> FolderListing:
         """The notes in it, or in one of its folders, by path."""
         return mounted_in(self._grove.caller).folder(self.value).notes(folder)
+
+    def index(self, *, rebuild: bool = False, progress: Progress = silent) -> VaultStatus:
+        """Index what was changed in the folder since the last time, so that it can be searched.
+
+        Searching does this by itself; `rebuild` makes the whole index again.
+        """
+        index = rebuild_vault if rebuild else index_vault
+        mounted_in(self._grove.caller)
+        index(self._grove.caller.store, self.value, progress=progress)
+        return self.status()
+
+    def status(self) -> VaultStatus:
+        """How much of it is indexed, what was skipped and why, and how far the index is behind."""
+        mounted_in(self._grove.caller)
+        return status_of(self._grove.caller.store, self.value)
 
     def unmount(self) -> None:
         """Unmount it; what was attached from it stays."""
@@ -72,9 +91,17 @@ class Vaults:
         """In the order in which they were mounted."""
         return [VaultHandle(self._grove, each) for each in self._mounted().vaults]
 
-    def mount(self, path: str | Path, name: str | None = None) -> VaultHandle:
-        """Mount a folder read-only. Its name is the folder's by default."""
-        return VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
+    def mount(self, path: str | Path, name: str | None = None, *, progress: Progress = silent) -> VaultHandle:
+        """Mount a folder read-only, and index it. Its name is the folder's by default."""
+        vault = VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
+        vault.index(progress=progress)
+        return vault
+
+    def search(
+        self, query: str, *, vaults: Sequence[str] | None = None, limit: int = 8, period: Period | None = None
+    ) -> Retrieval:
+        """Passages of notes about a question, the best first; none if no note is about it."""
+        return retrieve(self._grove.caller, query, vaults=vaults, limit=limit, period=period)
 
     def note(self, reference: str) -> Item:
         """A note, read now, ready to be attached: a path within a vault, or `VAULT:PATH`."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 import struct
@@ -23,6 +24,11 @@ _DEPTH_LIMIT = 64
 _ENTRY_LIMIT = 1_000_000
 """Entries that are examined, notes or not."""
 _NOTES = (".md", ".markdown", ".txt")
+_PROBLEMS = {
+    "link": "it is a link: the note is indexed at its own path",
+    "out": "it is a link to a file outside the folder, or cannot be read",
+    "other": "it is not a file",
+}
 _HINT = "a vault gives access to its folder only"
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG markers of a frame, which holds the size."""
@@ -36,6 +42,8 @@ class File(NamedTuple):
     path: str
     """Within the folder, with slashes."""
     data: bytes
+    digest: bytes
+    """SHA-256 of the data."""
     created: float | None
     """None if the file system does not record it."""
     modified: float
@@ -47,6 +55,18 @@ class FolderListing(NamedTuple):
     paths: tuple[str, ...]
     left_out: int
     """Links to files outside the folder, names that are not Unicode, and unreadable entries."""
+
+
+class ScannedFile(NamedTuple):
+    """A file that is a note by name, without its content."""
+
+    path: str
+    stamp: str
+    """Another one, as soon as the file was written to or replaced."""
+    size: int
+    modified: float
+    problem: str | None = None
+    """Why it must not be read, if so."""
 
 
 class Measured(NamedTuple):
@@ -106,18 +126,29 @@ class Folder:
             raise InvalidInputError(f"{under[:200]!r} is not a folder", hint="name a folder of the vault")
         paths: list[str] = []
         left_out = 0
-        for number, (entry, kind) in enumerate(self._walk(start)):
-            if number == _ENTRY_LIMIT:
-                raise LimitExceededError(f"{self.root} has more than {_ENTRY_LIMIT:,} files")
+        for path, entry, kind in self._listed(start):
             if kind == "out":
                 left_out += 1
-            elif kind == "file" and is_note(entry.name):
-                paths.append(self._path_of(entry))
-            if len(paths) > FILE_LIMIT:
-                raise LimitExceededError(
-                    f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
-                )
+            elif kind in {"file", "link"} and is_note(entry.name):
+                paths.append(path)
         return FolderListing(tuple(sorted(paths)), left_out)
+
+    def scan(self) -> list[ScannedFile]:
+        """Every file that is a note by name, links included, with what tells whether it was changed."""
+        files: list[ScannedFile] = []
+        for path, entry, kind in self._listed(self.root):
+            if kind in {"hidden", "folder"} or not is_note(entry.name) or not _is_unicode(path):
+                continue
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            stamp = f"{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}:{about.st_ino}"
+            problem = _PROBLEMS.get(kind)
+            if problem is None and about.st_size > NOTE_LIMIT:
+                problem = f"it has {about.st_size:,} bytes, the limit is {NOTE_LIMIT:,}"
+            files.append(ScannedFile(path, stamp, about.st_size, about.st_mtime, problem))
+        return files
 
     def read(self, path: str, *, limit: int = NOTE_LIMIT) -> File:
         """A file as it is now. A path to a file outside the folder, links resolved, is refused."""
@@ -131,12 +162,15 @@ class Folder:
                 data += piece
         if len(data) > limit:
             raise LimitExceededError(f"{path} has more than {limit:,} bytes")
-        return File(path, data, getattr(about, "st_birthtime", None), about.st_mtime)
+        return File(
+            path, data, hashlib.sha256(data).digest(), getattr(about, "st_birthtime", None), about.st_mtime
+        )
 
     def named(self, name: str) -> tuple[str, ...]:
         """Paths of all files with this name, in any folder: embeds may name a file without its folder."""
-        files = (entry for entry, kind in islice(self._walk(self.root), _ENTRY_LIMIT) if kind == "file")
-        return tuple(sorted(self._path_of(entry) for entry in files if entry.name == name))
+        walked = islice(self._walk(self.root), _ENTRY_LIMIT)
+        named = (path for path, entry, kind in walked if entry.name == name and kind in {"file", "link"})
+        return tuple(sorted(named))
 
     def locate(self, path: str) -> None:
         """Refuse a path that is not a file in the folder."""
@@ -157,19 +191,34 @@ class Folder:
         except NotFoundError:
             return False
 
-    def _walk(self, start: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
-        """Everything below a folder, with its kind; hidden files and folders are of the kind `hidden`."""
-        folders = [(start, 0)]
+    def _listed(self, start: Path) -> Iterator[tuple[str, os.DirEntry[str], str]]:
+        """The same as `_walk`, up to the limits of a vault."""
+        notes = 0
+        for number, (path, entry, kind) in enumerate(self._walk(start)):
+            if number == _ENTRY_LIMIT:
+                raise LimitExceededError(f"{self.root} has more than {_ENTRY_LIMIT:,} files")
+            notes += kind in {"file", "link"} and is_note(entry.name)
+            if notes > FILE_LIMIT:
+                raise LimitExceededError(
+                    f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
+                )
+            yield path, entry, kind
+
+    def _walk(self, start: Path) -> Iterator[tuple[str, os.DirEntry[str], str]]:
+        """Everything below a folder by path, with its kind; hidden files and folders are of the kind `hidden`.
+
+        A `link` leads to a file in the folder; `out` is all that must not be followed or cannot be read.
+        """
+        begin = "" if start == self.root else f"{start.relative_to(self.root).as_posix()}/"
+        folders = [(begin, start, 0)]
         while folders:
-            place, depth = folders.pop()
+            above, place, depth = folders.pop()
             for entry in self._entries(place):
                 kind = "hidden" if entry.name.startswith(".") else self._kind(entry)
+                path = above + entry.name
                 if kind == "folder" and depth < _DEPTH_LIMIT:
-                    folders.append((Path(entry.path), depth + 1))
-                yield entry, kind
-
-    def _path_of(self, entry: os.DirEntry[str]) -> str:
-        return Path(entry.path).relative_to(self.root).as_posix()
+                    folders.append((f"{path}/", Path(entry.path), depth + 1))
+                yield path, entry, kind
 
     def _entries(self, place: Path) -> Iterator[os.DirEntry[str]]:
         try:
@@ -189,7 +238,7 @@ class Folder:
             if entry.is_symlink():
                 real = Path(entry.path).resolve(strict=True)
                 inside = real.is_relative_to(self.root)
-                return "file" if inside and real.is_file() else "link" if inside else "out"
+                return ("link" if real.is_file() else "other") if inside else "out"
             return "folder" if entry.is_dir() else "file" if entry.is_file() else "other"
         except (OSError, RuntimeError):
             return "out"

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -14,6 +14,7 @@ from weft.context.items.note_lookup import ListedNote, notes_in_folder, notes_wi
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture
+from weft.knowledge.passages import facts_of
 from weft.tree.content import Image
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
@@ -108,7 +109,7 @@ class Mounted:
         if not is_note(place.path):
             raise InvalidInputError(f"{place.path[:200]!r} is not a note", hint="notes end in .md or .txt")
         file = self.folder(place.vault).read(place.path)
-        return note(place.id, _text(file), created=_moment(file.created), modified=_moment(file.modified))
+        return note(place.id, note_text(file), created=_moment(file.created), modified=_moment(file.modified))
 
     def active_note(self, reference: str, put: Callable[[bytes], str]) -> ContextItem:
         """The open note with the pictures that it embeds; `put` stores their bytes and returns the ref."""
@@ -198,10 +199,6 @@ class Mounted:
             for item in self._all(vault, notes_with_tag(tag, self.listed(vault, progress)), f"tag {tag}")
         ]
 
-    def each(self, vault: Vault) -> Iterator[ContextItem]:
-        """Every note of a vault, as it is now; a warning names each that cannot be read."""
-        return filter(None, (self._readable(vault, path) for path in self._paths(vault)))
-
     def listed(self, vault: Vault, progress: Progress = silent) -> list[ListedNote]:
         """Every note with its tags and the hash of its content; a warning names each that cannot be read."""
         paths = self.folder(vault).notes().paths
@@ -209,7 +206,7 @@ class Mounted:
         for number, path in enumerate(paths, 1):
             item = self._readable(vault, path)
             if item is not None:
-                notes.append(ListedNote(path, tags_of(item.content), item.sha256))
+                notes.append(ListedNote(path, facts_of(item.content).tags, item.sha256))
             progress(number, len(paths))
         return notes
 
@@ -277,7 +274,7 @@ def _plain(path: str) -> str:
     return PurePosixPath(path).as_posix() if path else path
 
 
-def _text(file: File) -> str:
+def note_text(file: File) -> str:
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -291,61 +288,3 @@ def _moment(seconds: float | None) -> str | None:
         return datetime.fromtimestamp(int(seconds), UTC).isoformat()[:19] + "Z"
     except (OverflowError, OSError, ValueError):
         return None
-
-
-_FRONT_LIMIT = 64 * 1024
-_INLINE = re.compile(r"(?<![\w/#&\[(])#([\w/-]*[^\W\d][\w/-]*)")
-_CODE = re.compile(r"`[^`\n]*`")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_KEY = re.compile(r"(?:tags?)[ \t]*:(.*)", re.IGNORECASE)
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
-
-
-def tags_of(text: str) -> frozenset[str]:
-    """The tags of a note, without #: those of its front matter and those in its text, except in code."""
-    front, rest = _parts(text)
-    return frozenset([*_of_front(front), *_of_text(rest)])
-
-
-def _parts(text: str) -> tuple[list[str], str]:
-    if not text.startswith(("---\n", "---\r\n")):
-        return [], text
-    end = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(text, 4, _FRONT_LIMIT)
-    if end is None:
-        return [], text
-    return text[4 : end.start()].splitlines(), text[end.end() :]
-
-
-def _of_front(lines: list[str]) -> Iterator[str]:
-    """`tags: [a, b]`, `tags: a, b` or a list below it; other front matter is ignored."""
-    listing = False
-    for line in lines:
-        key, item = _KEY.match(line), _ITEM.match(line)
-        if key is not None:
-            value = key[1].strip()
-            listing = not value
-            yield from _cleaned(value.strip("[]").split(","))
-        elif listing and item is not None:
-            yield from _cleaned([item[1]])
-        elif line.strip():
-            listing = False
-
-
-def _cleaned(names: list[str]) -> Iterator[str]:
-    for name in names:
-        tag = name.strip().strip("\"'").removeprefix("#").strip()
-        if tag and not tag.startswith("-"):
-            yield tag
-
-
-def _of_text(text: str) -> Iterator[str]:
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark is not None and not fence:
-            fence = mark[1]
-        elif mark is not None and mark[1].startswith(fence):
-            fence = ""
-        elif not fence and "#" in line:
-            for match in _INLINE.finditer(_CODE.sub("", line)):
-                yield match[1].rstrip("/-")

@@ -1,40 +1,23 @@
-"""Split texts into passages, and rank passages by the words of a question."""
+"""Split a note into passages, and read its headings, links, tags and front matter."""
 
-import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
-
-from weft.tree.word_splits import fold, split_words
 
 _LONGEST = 1_500
 """Characters of a passage; longer sections are split at lines."""
-_MOST_WORDS = 40
-_TITLE_WEIGHT = 2
-_SHORTEST_STEM = 3
-_ENDINGS = ("ings", "ing", "ed", "es", "en", "ern", "er", "s", "e")
-_VOWELS = frozenset("aeiou")
-_STEEPNESS, _LENGTH_SHARE = 1.2, 0.75
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
-_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_STOP_WORDS = frozenset(
-    split_words("""
-    a about all also am an and any are as at be been but by can could did do does for from had has have he how i
-    if in into is it its just like me more my no not of on or our she so some tell than that the their them then
-    there these they this those to up us was we were what when where which who whom whose why will with would
-    you your
-    aber als am auch auf aus bei bin bist da das dass dem den der des die doch du ein eine einem einen einer er
-    es für hat ich ihr im in ist ja kann man mein mich mir mit nach nicht noch nur oder sich sie sind so und uns
-    vom von vor war was weil wenn wer wie wir wird wo zu zum zur
-    au aux avec ce ces dans de des du elle en est et il je la le les leur lui mais ne nous on ou par pas pour que
-    qui sa se ses son sur un une vous
-    al como con del el ella en es la las lo los no para pero por que se sin su un una y
-    """)
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FRONT_LIMIT = 64 * 1024
+_FRONT_END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+_INLINE_TAG = re.compile(r"(?<![\w/#&\[(])#([\w/-]*[^\W\d][\w/-]*)")
+_CODE = re.compile(r"`[^`\n]*`")
+_KEY = re.compile(r"([A-Za-z][\w -]{0,60}?)[ \t]*:(.*)")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_LINK = re.compile(
+    r"\[\[([^\[\]\n|#^]+)(?:[|#^][^\[\]\n]*)?\]\]|\[[^\[\]\n]*\]\(<?((?:[^()\s<>]|\([^()\s<>]*\))+)>?[^()\n]*\)"
 )
-"""Stop words in English, German, French and Spanish."""
 
 
 class Passage(NamedTuple):
@@ -43,121 +26,126 @@ class Passage(NamedTuple):
     text: str
     start: int
     end: int
+    headings: tuple[str, ...] = ()
+    """The heading of its section, after those above it."""
 
 
 @dataclass(frozen=True, slots=True)
-class RankedPassage:
-    """A passage, its source and its score."""
+class NoteFacts:
+    """What a note says about itself."""
 
-    source: int
-    """The index of its text."""
-    passage: Passage
-    score: float
+    front: Mapping[str, tuple[str, ...]]
+    """Front matter: the values of each key, in lower case."""
+    tags: frozenset[str]
+    """Without #: those of the front matter and those in the text, except in code."""
+    links: tuple[str, ...]
+    """Targets of its links to other notes and files, each once."""
 
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """A word without its ending, so that lamp, lamps and Lampen are one word; by spelling alone."""
-    if len(word) <= _SHORTEST_STEM or not (word.isascii() and word.isalpha()):
-        return word
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    if word.endswith("ss"):
-        return word
-    for ending in _ENDINGS:
-        left = word.removesuffix(ending)
-        if left != word and len(left) >= _SHORTEST_STEM:
-            doubled = ending in {"ing", "ings", "ed"} and left[-1] == left[-2] and left[-1] not in _VOWELS
-            return left[:-1] if doubled and len(left) > _SHORTEST_STEM else left
-    return word
-
-
-def shared_beginning(stem: str) -> str:
-    """The beginning of every word with a stem: city and cities differ before their last letter."""
-    return stem.removesuffix("y") or stem
-
-
-def asked_words(question: str) -> list[str]:
-    """The stems of a question's words without stop words, each once; of all words if they are all stop words."""
-    words = split_words(question)
-    content = [word for word in words if word not in _STOP_WORDS]
-    return list(dict.fromkeys(stem(word) for word in content or words))[:_MOST_WORDS]
-
-
-def may_answer(text: str, words: Sequence[str]) -> bool:
-    """True if a text may have one of the stems: a fast check without splitting it into words."""
-    folded = fold(text)
-    return any(shared_beginning(word) in folded for word in words)
+    @property
+    def names(self) -> Sequence[str]:
+        """Its title and aliases, where the front matter has them."""
+        return tuple(name for key in ("title", "aliases", "alias") for name in self.front.get(key, ()))
 
 
 def cut_passages(text: str) -> Iterator[Passage]:
     """Split a text at its headings, and long sections at lines; fenced code stays with its heading.
 
-    A line that is too long is split into passages of its own.
+    Headings without text stay with what follows. A line that is too long is split into passages of its own.
     """
     section: list[str] = []
-    first, size, fenced = 1, 0, False
+    path: list[tuple[int, str]] = []
+    first, size, fenced, bare = 1, 0, False, True
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(lines, 1):
-        begins = not fenced and _HEADING.match(line) is not None
-        if section and (begins or size + len(line) > _LONGEST):
-            yield from _passage(section, first)
-            section, first, size = [], number, 0
+        heading = None if fenced else _HEADING.match(line)
+        if section and ((heading and not bare) or size + len(line) > _LONGEST):
+            yield from _passage(section, first, path)
+            section, first, size, bare = [], number, 0, True
+        if heading:
+            level = len(heading[1])
+            path = [*(each for each in path if each[0] < level), (level, heading[2].strip())]
+        elif line.strip():
+            bare = False
         if _FENCE.match(line):
             fenced = not fenced
         while len(line) > _LONGEST:
             piece, line = line[:_LONGEST], line[_LONGEST:]  # noqa: PLW2901 - what is left of the line
-            yield from _passage([piece], number)
+            yield from _passage([piece], number, path)
         section.append(line)
         size += len(line) + 1
-    yield from _passage(section, first)
+    yield from _passage(section, first, path)
 
 
-def _passage(lines: list[str], first: int) -> Iterator[Passage]:
+def _passage(lines: list[str], first: int, path: Sequence[tuple[int, str]]) -> Iterator[Passage]:
     """The lines as a passage without blank lines around it, if any are left."""
     filled = [index for index, line in enumerate(lines) if line.strip()]
     if filled:
         start, end = filled[0], filled[-1]
-        yield Passage("\n".join(lines[start : end + 1]), first + start, first + end)
+        headings = tuple(name for _, name in path if name)
+        yield Passage("\n".join(lines[start : end + 1]), first + start, first + end, headings)
 
 
-def rank(
-    texts: Sequence[tuple[str, str]], words: Sequence[str], *, among: int, limit: int
-) -> list[RankedPassage]:
-    """Rank the passages of titled texts by the stems they have (BM25), the best first.
-
-    A word counts more if fewer of the texts have it (`among` is the number of texts searched),
-    and less in a longer passage. A title counts for all its passages.
-    """
-    wanted = set(words)
-    matches: list[tuple[int, Passage, Counter[str], int]] = []
-    frequency: Counter[str] = Counter()
-    for index, (title, text) in enumerate(texts):
-        in_title = wanted.intersection(map(stem, split_words(title)))
-        present: set[str] = set(in_title)
-        for passage in cut_passages(text):
-            stems = [stem(word) for word in split_words(passage.text)]
-            counts = Counter(word for word in stems if word in wanted)
-            present.update(counts)
-            for word in in_title:
-                counts[word] += _TITLE_WEIGHT
-            if counts:
-                matches.append((index, passage, counts, len(stems)))
-        frequency.update(present)
-    if not matches:
-        return []
-    average = sum(length for *_, length in matches) / len(matches) or 1
-    rarity = {word: math.log1p((among - count + 0.5) / (count + 0.5)) for word, count in frequency.items()}
-    ranked = [
-        RankedPassage(index, passage, _score(counts, length / average, rarity))
-        for index, passage, counts, length in matches
-    ]
-    ranked.sort(key=lambda each: (-each.score, each.source, each.passage.start))
-    return ranked[:limit]
-
-
-def _score(counts: Counter[str], length: float, rarity: dict[str, float]) -> float:
-    damped = _STEEPNESS * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length)
-    return sum(
-        rarity[word] * count * (_STEEPNESS + 1) / (count + damped) for word, count in sorted(counts.items())
+def facts_of(text: str) -> NoteFacts:
+    """Read the front matter, tags and links of a note."""
+    front, rest = _parts(text)
+    values = _front_values(front)
+    tags = [_plain_tag(name) for key in ("tags", "tag") for name in values.get(key, ())]
+    links: dict[str, None] = {}
+    for line in _outside_code(rest):
+        if "#" in line:
+            tags += [match[1].rstrip("/-") for match in _INLINE_TAG.finditer(line)]
+        if "](" in line or "[[" in line:
+            links.update(dict.fromkeys(match[1] or match[2] for match in _LINK.finditer(line)))
+    near = tuple(
+        link.strip() for link in links if "://" not in link and not link.startswith(("#", "mailto:"))
     )
+    return NoteFacts(values, frozenset(filter(None, tags)), near)
+
+
+def _parts(text: str) -> tuple[list[str], str]:
+    if not text.startswith(("---\n", "---\r\n")):
+        return [], text
+    end = _FRONT_END.search(text, 4, _FRONT_LIMIT)
+    if end is None:
+        return [], text
+    return text[4 : end.start()].splitlines(), text[end.end() :]
+
+
+def _front_values(lines: list[str]) -> dict[str, tuple[str, ...]]:
+    """`key: value`, `key: [a, b]` or a list below the key; nested values are left out."""
+    values: dict[str, tuple[str, ...]] = {}
+    listing = ""
+    for line in lines:
+        key, item = _KEY.match(line), _ITEM.match(line)
+        if key is not None:
+            name, value = key[1].strip().lower(), key[2].strip()
+            listing = "" if value else name
+            several = value.startswith("[") or name in {"tags", "tag", "aliases"}
+            parts = value.strip("[]").split(",") if several else [value]
+            values[name] = (*values.get(name, ()), *_unquoted(parts))
+        elif listing and item is not None:
+            values[listing] = (*values.get(listing, ()), *_unquoted([item[1]]))
+        elif line.strip():
+            listing = ""
+    return values
+
+
+def _unquoted(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(filter(None, (value.strip().strip("\"'").strip() for value in values)))
+
+
+def _plain_tag(name: str) -> str:
+    tag = name.removeprefix("#").strip()
+    return "" if tag.startswith("-") else tag
+
+
+def _outside_code(text: str) -> Iterator[str]:
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark is not None and not fence:
+            fence = mark[1]
+        elif mark is not None and mark[1].startswith(fence):
+            fence = ""
+        elif not fence:
+            yield _CODE.sub("", line) if "`" in line else line

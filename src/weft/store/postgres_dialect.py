@@ -56,30 +56,31 @@ _WEIGHTS = [0.1, 0.1, 0.25, 1.0]
 """Of a body's words (the first) and a title's (the last)."""
 _BY_LENGTH = 1
 
-_terms = Table(
-    "search_terms",
-    MetaData(),
-    Column("tree", Integer, primary_key=True),
-    Column("key", BigInteger, primary_key=True),
-    Column("terms", TSVECTOR),
-    Column("long", Boolean),
-)
-_INSERT = text(
-    "INSERT INTO search_terms (tree, key, terms, long) SELECT * FROM unnest("
-    "CAST(:trees AS integer[]), CAST(:keys AS bigint[]), CAST(CAST(:vectors AS text[]) AS tsvector[]), "
-    "CAST(:longs AS boolean[]))"
-)
-
 
 class PostgresTerms:
-    """One table with a vector for each thing."""
+    """A table with a vector for each thing."""
+
+    def __init__(self, name: str) -> None:
+        self._table = Table(
+            name,
+            MetaData(),
+            Column("tree", Integer, primary_key=True),
+            Column("key", BigInteger, primary_key=True),
+            Column("terms", TSVECTOR),
+            Column("long", Boolean),
+        )
+        self._insert = text(
+            f"INSERT INTO {name} (tree, key, terms, long) SELECT * FROM unnest("
+            "CAST(:trees AS integer[]), CAST(:keys AS bigint[]), "
+            "CAST(CAST(:vectors AS text[]) AS tsvector[]), CAST(:longs AS boolean[]))"
+        )
 
     def add(self, transaction: Session, entries: Sequence[IndexEntry]) -> None:
         if not entries:
             return
         vectors = [_vector(entry) for entry in entries]
         transaction.execute(
-            _INSERT,
+            self._insert,
             {
                 "trees": [split_key(entry.key)[0] for entry in entries],
                 "keys": [entry.key for entry in entries],
@@ -90,42 +91,74 @@ class PostgresTerms:
 
     def remove(self, transaction: Session, keys: Sequence[int]) -> None:
         if keys:
-            transaction.execute(_terms.delete().where(_terms.c.key.in_(keys)))
+            transaction.execute(self._table.delete().where(self._table.c.key.in_(keys)))
 
     def remove_reach(self, transaction: Session, reach: Reach) -> None:
         trees = split_key(reach.low)[0], split_key(reach.high)[0]
-        transaction.execute(_terms.delete().where(_terms.c.tree.between(*trees), _within(reach)))
+        within = self._table.c.tree.between(*trees), self._within(reach)
+        transaction.execute(self._table.delete().where(*within))
 
     def purge(self, transaction: Session) -> None:
         """Left to the server, which clears away dead rows by itself."""
 
     def clear(self, transaction: Session) -> None:
-        transaction.execute(text("TRUNCATE search_terms"))
+        transaction.execute(text(f"TRUNCATE {self._table.name}"))
+
+    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
+        numbers = [
+            select(func.count())
+            .select_from(self._table)
+            .where(self._table.c.terms.op("@@")(_tsquery(_atom(atom, " <-> "))))
+            for atom in atoms
+        ]
+        everything = select(func.count()).select_from(self._table)
+        parts = (each.scalar_subquery() for each in (everything, *numbers))
+        row: Any = session.execute(select(*parts)).one()
+        return row[0], list(row[1:])
 
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:
-        matches: ColumnElement[bool] = _terms.c.terms.op("@@")(_tsquery(_strict(query)))
+        terms = self._table.c.terms
+        matches: ColumnElement[bool] = terms.op("@@")(_tsquery(_strict(query)))
         if any(len(atom.words) > 1 for atom in (*query.atoms, *query.without)):
-            loosely = _terms.c.terms.op("@@")(_tsquery(_loose(query)))
-            matches = or_(matches, and_(_terms.c.long, loosely))
-        conditions = [matches, _within(reach)]
+            loosely = terms.op("@@")(_tsquery(_loose(query)))
+            matches = or_(matches, and_(self._table.c.long, loosely))
+        conditions = [matches, self._within(reach)]
         trees = split_key(reach.low)[0], split_key(reach.high)[0]
         if trees[0] == trees[1]:
-            conditions.append(_terms.c.tree == trees[0])
-        rank = _rank(session, query.atoms)
+            conditions.append(self._table.c.tree == trees[0])
+        rank = self._rank(session, query.atoms)
         best = (
-            select(_terms.c.key, rank.label("rank"), _terms.c.long.label("unsure"))
+            select(self._table.c.key, rank.label("rank"), self._table.c.long.label("unsure"))
             .where(*conditions)
-            .order_by(rank.desc(), _terms.c.key.desc())
+            .order_by(rank.desc(), self._table.c.key.desc())
             .limit(most)
             .subquery("best")
         )
         return select(best.c.key, best.c.rank, best.c.unsure)
 
+    def _within(self, reach: Reach) -> ColumnElement[bool]:
+        return self._table.c.key.between(reach.low, reach.high)
 
-def _within(reach: Reach) -> ColumnElement[bool]:
-    return _terms.c.key.between(reach.low, reach.high)
+    def _rank(self, session: Session, atoms: Sequence[Atom]) -> ColumnElement[float]:
+        """The sum over what is looked for: how rare it is, times how much of the text it is."""
+        weights = cast(literal(_WEIGHTS, ARRAY(Float)), ARRAY(Float(24)))
+        parts: list[ColumnElement[float]] = [
+            literal(rarity, Float)
+            * func.ts_rank(
+                weights, self._table.c.terms, _tsquery(_atom(atom, " & ")), _BY_LENGTH, type_=Float
+            )
+            for atom, rarity in zip(atoms, self._rarities(session, atoms), strict=True)
+        ]
+        return reduce(add, parts)
+
+    def _rarities(self, session: Session, atoms: Sequence[Atom]) -> list[float]:
+        """Inverse document frequencies, as BM25 has them; of one word alone it does not matter."""
+        if len(atoms) == 1:
+            return [1.0]
+        total, numbers = self.counts(session, atoms)
+        return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in numbers]
 
 
 def _vector(entry: IndexEntry) -> tuple[str, bool]:
@@ -193,38 +226,12 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _rank(session: Session, atoms: Sequence[Atom]) -> ColumnElement[float]:
-    """The sum over what is looked for: how rare it is, times how much of the text it is."""
-    weights = cast(literal(_WEIGHTS, ARRAY(Float)), ARRAY(Float(24)))
-    rarities = _rarities(session, atoms)
-    parts: list[ColumnElement[float]] = [
-        literal(rarity, Float)
-        * func.ts_rank(weights, _terms.c.terms, _tsquery(_atom(atom, " & ")), _BY_LENGTH, type_=Float)
-        for atom, rarity in zip(atoms, rarities, strict=True)
-    ]
-    return reduce(add, parts)
-
-
-def _rarities(session: Session, atoms: Sequence[Atom]) -> list[float]:
-    """Inverse document frequencies, as BM25 has them; of one word alone it does not matter."""
-    if len(atoms) == 1:
-        return [1.0]
-    counts = [
-        select(func.count()).select_from(_terms).where(_terms.c.terms.op("@@")(_tsquery(_atom(atom, " & "))))
-        for atom in atoms
-    ]
-    everything = select(func.count()).select_from(_terms)
-    total, *numbers = session.execute(
-        select(*(each.scalar_subquery() for each in (everything, *counts)))
-    ).one()
-    return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in numbers]
-
-
 class PostgresDialect:
     """What PostgreSQL says in its own way."""
 
     counts_events = False
-    terms = PostgresTerms()
+    terms = PostgresTerms("search_terms")
+    passage_terms = PostgresTerms("vault_terms")
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))

@@ -83,16 +83,18 @@ def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = N
     return row
 
 
-def with_places(session: Session, tree: int, *, agent: int, limit: int) -> list[Any]:
-    """The latest envelopes for an agent, without what is in them, with the position and depth of their turns."""
+def sent_from(
+    session: Session, tree: int, *, agent: int, nodes: Sequence[int] | None = None, limit: int | None = None
+) -> list[Any]:
+    """The envelopes for an agent, of these nodes or of all: without what is in them, with the depth of their turns."""
     there = (
-        select(*_LIGHT, _nodes.c.position, _nodes.c.depth)
+        select(*_LIGHT, _nodes.c.depth)
         .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
         .where(_envelopes.c.tree == tree, _envelopes.c.agent == agent, _envelopes.c.legacy.is_(False))
-        .order_by(_envelopes.c.created_at.desc(), _envelopes.c.ordinal.desc())
-        .limit(limit)
     )
-    return list(session.execute(there))
+    if nodes is not None:
+        there = there.where(session.dialect.among(_envelopes.c.node, nodes))
+    return list(session.execute(there.limit(limit)))
 
 
 def recent_prefixes(session: Session, tree: int, provider: str, since: int, limit: int) -> list[bytes]:

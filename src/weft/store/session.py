@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Inse
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-from weft.tree.query import Query
+from weft.tree.query import Atom, Query
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -64,6 +64,10 @@ class Terms(Protocol):
         ...
 
     def clear(self, transaction: "Session") -> None: ...
+
+    def counts(self, session: "Session", atoms: Sequence[Atom]) -> tuple[int, list[int]]:
+        """How many rows there are, and how many have each of the atoms."""
+        ...
 
     def matching(
         self, session: "Session", query: Query, reach: Reach, most: int | None
@@ -148,6 +152,11 @@ class Dialect(Protocol):
         """The search index's table of words."""
         ...
 
+    @property
+    def passage_terms(self) -> Terms:
+        """The words of the passages of vaults."""
+        ...
+
 
 @cache
 def upsert_with(
@@ -188,6 +197,10 @@ class Session:
         if key not in self._known:
             self._known[key] = read()
         return self._known[key]
+
+    def know(self, values: Mapping[Hashable, object]) -> None:
+        """Values for `once` that were read together with something else."""
+        self._known.update(values)
 
     def execute_many(self, statement: Executable, rows: Sequence[Values]) -> None:
         """The same statement for each of many rows."""

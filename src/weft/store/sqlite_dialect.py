@@ -45,53 +45,68 @@ from weft.store import schema
 from weft.store.session import IndexEntry, Reach, Session, upsert_with
 from weft.tree.query import Atom, Query
 
-_INSERT = text("INSERT INTO search_terms (rowid, title, body) VALUES (:key, :title, :body)")
-_DELETE = text("DELETE FROM search_terms WHERE rowid = :key")
-_DELETE_REACH = text("DELETE FROM search_terms WHERE rowid BETWEEN :low AND :high")
-# Faster than taking row after row out of the index: what it is made from, then the index itself.
-_DELETE_ALL = text("DELETE FROM search_terms_content")
-_REBUILD = text("INSERT INTO search_terms (search_terms) VALUES ('rebuild')")
-# Removed words stay in the older parts of the index until those are merged with the newer.
-_PURGE = text("INSERT INTO search_terms (search_terms) VALUES ('optimize')")
-
-_terms = table("search_terms", column("rowid", BigInteger), column("rank", Float), column("search_terms"))
 _EVERYTHING = -1
 
 
 class SqliteTerms:
-    """One FTS5 table, fed with words that are cut already. A rowid is a key."""
+    """An FTS5 table, fed with words that are cut already. A rowid is a key."""
+
+    def __init__(self, name: str) -> None:
+        self._insert = text(f"INSERT INTO {name} (rowid, title, body) VALUES (:key, :title, :body)")
+        self._delete = text(f"DELETE FROM {name} WHERE rowid = :key")
+        self._delete_reach = text(f"DELETE FROM {name} WHERE rowid BETWEEN :low AND :high")
+        # Faster than taking row after row out of the index: what it is made from, then the index itself.
+        self._delete_all = text(f"DELETE FROM {name}_content")
+        self._rebuild = text(f"INSERT INTO {name} ({name}) VALUES ('rebuild')")
+        # Removed words stay in the older parts of the index until those are merged with the newer.
+        self._purge = text(f"INSERT INTO {name} ({name}) VALUES ('optimize')")
+        self._terms = table(name, column("rowid", BigInteger), column("rank", Float), column(name))
+        self._words = self._terms.c[name]
 
     def add(self, transaction: Session, entries: Sequence[IndexEntry]) -> None:
         rows = [
             {"key": entry.key, "title": " ".join(entry.title), "body": " ".join(entry.body)}
             for entry in sorted(entries)
         ]
-        transaction.execute_many(_INSERT, rows)
+        transaction.execute_many(self._insert, rows)
 
     def remove(self, transaction: Session, keys: Sequence[int]) -> None:
-        transaction.execute_many(_DELETE, [{"key": key} for key in sorted(keys)])
+        transaction.execute_many(self._delete, [{"key": key} for key in sorted(keys)])
 
     def remove_reach(self, transaction: Session, reach: Reach) -> None:
-        transaction.execute(_DELETE_REACH, reach._asdict())
+        transaction.execute(self._delete_reach, reach._asdict())
 
     def purge(self, transaction: Session) -> None:
-        transaction.execute(_PURGE)
+        transaction.execute(self._purge)
 
     def clear(self, transaction: Session) -> None:
-        transaction.execute(_DELETE_ALL)
-        transaction.execute(_REBUILD)
+        transaction.execute(self._delete_all)
+        transaction.execute(self._rebuild)
+
+    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
+        numbers = [
+            select(func.count())
+            .select_from(self._terms)
+            .where(self._words.match(literal(_phrase(atom))))
+            .scalar_subquery()
+            for atom in atoms
+        ]
+        total = select(func.count()).select_from(self._terms).scalar_subquery()
+        row: Any = session.execute(select(total, *numbers)).one()
+        return row[0], list(row[1:])
 
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:
         del session
+        terms = self._terms
         best = (
-            select(_terms.c.rowid.label("key"), (-_terms.c.rank).label("rank"))
+            select(terms.c.rowid.label("key"), (-terms.c.rank).label("rank"))
             .where(
-                _terms.c.search_terms.match(bindparam("match", _match(query))),
-                _terms.c.rowid.between(reach.low, reach.high),
+                self._words.match(bindparam("match", _match(query))),
+                terms.c.rowid.between(reach.low, reach.high),
             )
-            .order_by(_terms.c.rank)
+            .order_by(terms.c.rank)
             .limit(_EVERYTHING if most is None else most)
             .subquery("best")
         )
@@ -196,7 +211,8 @@ class SqliteDialect:
     """What SQLite says in its own way."""
 
     counts_events = True
-    terms = SqliteTerms()
+    terms = SqliteTerms("search_terms")
+    passage_terms = SqliteTerms("vault_terms")
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         # Not a join: the planner would be free to scan the keys once for every row of the table.
@@ -279,7 +295,7 @@ def open_engine(
         event.listen(engine, "connect", _configure)
 
     def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        driver_of(connection).execute(begin)
 
     event.listen(engine, "begin", begin_transaction)
     return engine

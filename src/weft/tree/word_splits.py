@@ -65,6 +65,11 @@ def _picture() -> re.Pattern[str]:
     return re.compile(f"[{_ALONE}]")
 
 
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_ALONE}{_KANA}{_HANGUL}]")
+
+
 class WordPlace(NamedTuple):
     """A word and its offsets in a text."""
 
@@ -76,6 +81,11 @@ class WordPlace(NamedTuple):
 def fold(text: str) -> str:
     """The text as its words are cut from it: every word of it is a part of this."""
     return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+def is_unspaced(word: str) -> bool:
+    """True for a character of a script that is cut into single characters."""
+    return not word.isascii() and _unspaced().match(word) is not None
 
 
 def split_words(text: str) -> list[str]:

@@ -9,10 +9,11 @@ from tests.covers import covers
 
 from weft.context.cache.controls import cache_controls
 from weft.context.cache.prediction import predict
-from weft.context.cache.prefix_monitor import Trigger, expected_triggers, watch
+from weft.context.cache.prefix_monitor import Trigger, expected_reasons, watch
 from weft.context.conversation import ConversationTurn
 from weft.context.items.item_types import note
 from weft.context.payload import record_payload
+from weft.context.rows import Reason
 from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import InvalidInputError
 from weft.providers.anthropic import anthropic_profile
@@ -164,33 +165,52 @@ def test_a_recorded_trigger_explains_what_it_can_bring_about_and_nothing_else():
     talk = talked(standing=Standing(memory="Likes tea.", project_prompt="Weave."))
     before = talk.ask("Two?", note("b.md", "b"))
     grown = talk.ask("Three?")
-    assert watch(before, grown, [Trigger.NEW_ITEM]) == []
-    assert expected_triggers(before, grown) == {Trigger.NEW_ITEM}
+    assert expected_reasons(before, grown) == {Trigger.NEW_ITEM: {"b.md"}}
+    assert watch(before, grown, expected_reasons(before, grown)) == []
     assert [each.segment for each in watch(before, grown)] == ["b.md"]
+    assert [each.segment for each in watch(before, grown, {Trigger.NEW_ITEM: {"c.md"}})] == ["b.md"]
     conversation = talk.conversation
 
-    def seen(trigger, **changes):
+    def seen(trigger, segment, **changes):
         talk.conversation = replace(conversation, **changes)
-        return watch(grown, talk.look("Four?"), [trigger])
+        return [each.segment for each in watch(grown, talk.look("Four?"), {trigger: {segment}})]
 
     agent = SystemParts(agent="Other.")
     told = SystemParts(
         agent=conversation.system.agent, instructions=(Instruction(id="N", local_id="n", text="Brief."),)
     )
     standing = Standing(memory="Likes coffee.", project_prompt="Weave.")
-    assert seen(Trigger.AGENT, system=agent) == []
-    assert seen(Trigger.INSTRUCTION, system=told) == []
-    assert seen(Trigger.MEMORY, standing=standing) == []
-    assert seen(Trigger.SETTINGS, standing=Standing(), system=agent) == []
-    assert [each.segment for each in seen(Trigger.MEMORY, system=agent)] == ["agent"]
-    assert [each.segment for each in seen(Trigger.AGENT, system=told)] == ["[n]"]
+    assert seen(Trigger.AGENT, "agent", system=agent) == []
+    assert seen(Trigger.INSTRUCTION, "[n]", system=told) == []
+    assert seen(Trigger.INSTRUCTION, "[m]", system=told) == ["[n]"]
+    assert seen(Trigger.MEMORY, "memory", standing=standing) == []
+    assert seen(Trigger.SETTINGS, "tree", standing=standing, system=agent) == ["agent"]
+    assert seen(Trigger.MEMORY, "memory", system=agent) == ["agent"]
+    assert seen(Trigger.AGENT, "agent", system=told) == ["[n]"]
     talk.conversation = conversation
     talk.budget = 4_900
     compacted = talk.look("Four?")
-    assert watch(grown, compacted, [Trigger.COMPACTION]) == []
-    assert expected_triggers(grown, compacted) == {Trigger.COMPACTION}
-    assert expected_triggers(grown, grown) == set()
-    assert [each.segment for each in watch(grown, compacted, [Trigger.NEW_ITEM])] == ["long.md"]
+    assert expected_reasons(grown, compacted) == {Trigger.COMPACTION: {"long.md"}}
+    assert watch(grown, compacted, expected_reasons(grown, compacted)) == []
+    assert expected_reasons(grown, grown) == {}
+    assert [each.segment for each in watch(grown, compacted, {Trigger.NEW_ITEM: {"long.md"}})] == ["long.md"]
+    # A compaction explains that less is shown, not that the note says something else.
+    other = talk.look("Four?", fresh={"long.md": note("long.md", "Other words. " * 3_000)})
+    assert [each.segment for each in watch(grown, other, expected_reasons(grown, other))] == ["long.md"]
+
+
+@covers("cache.triggers")
+def test_an_item_that_is_left_out_explains_itself_and_no_other():
+    talk = talked()
+    talk.ask("Two?", note("b.md", "b"))
+    before = talk.ask("Three?")
+    (first, *rest) = talk.conversation.turns
+    talk.conversation = replace(talk.conversation, turns=(replace(first, left_out=Reason.EXCLUDED), *rest))
+    after = talk.look("Four?", fresh={"b.md": note("b.md", "other")})
+    gone = {Trigger.EXCLUSION: {"long.md"}}
+    assert [each.segment for each in watch(before, talk.look("Four?"))] == ["b.md"]
+    assert watch(before, talk.look("Four?"), gone) == []
+    assert [each.segment for each in watch(before, after, gone)] == ["b.md"]
 
 
 def test_a_payload_is_recorded_as_a_layered_view():

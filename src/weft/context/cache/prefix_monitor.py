@@ -1,14 +1,14 @@
 """Find changes of the stable layers that no recorded reason explains."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from weft.context.envelope import Layer, Segment
 from weft.context.items.blocks import ItemForm
 from weft.context.items.item_types import LayerId
-from weft.tree.json import JsonObject
+from weft.tree.json import JsonObject, JsonValue
 
 DESCRIPTIONS = "tool descriptions"
 
@@ -28,6 +28,11 @@ class Trigger(StrEnum):
     """Its prompt or what its context names: settings of the trees that belong to it."""
     EXCLUSION = "exclusion"
     """A turn was left out, or taken back in, and its items with it."""
+
+
+Reasons: TypeAlias = Mapping[Trigger, Collection[str]]
+"""The ids of the segments that each recorded trigger explains: it explains no other."""
+NO_REASONS: Reasons = {}
 
 
 class HasLayers(Protocol):
@@ -68,88 +73,92 @@ class Instability:
         }
 
 
-def watch(before: HasLayers, after: HasLayers, triggers: Collection[Trigger] = ()) -> list[Instability]:
-    """What changed in L1 and L2 since the last turn of the path that no trigger explains.
-
-    A trigger explains what it can bring about: a new item one that is added at the end, a
-    compaction items that became shorter, a changed memory the memory.
-    """
+def watch(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) -> list[Instability]:
+    """What changed in L1 and L2 since the last turn of the path that no trigger explains."""
     found: list[Instability] = []
     for layer in (LayerId.SYSTEM, LayerId.LIBRARY):
         old, new = before.layer(layer), after.layer(layer)
-        if old.hash == new.hash or Trigger.SETTINGS in triggers:
+        if old.hash == new.hash:
             continue
-        where = _unexplained(old, new, frozenset(triggers))
+        unexplained = _in_library if layer is LayerId.LIBRARY else _in_system
+        where = unexplained(old.segments, new.segments, reasons)
         if where is not None:
             found.append(Instability(layer=layer, segment=where, before=old.hash, after=new.hash))
     return found
 
 
 def watch_descriptions(
-    before: Sequence[str], after: Sequence[str], triggers: Collection[Trigger] = ()
+    before: Sequence[str], after: Sequence[str], reasons: Reasons = NO_REASONS
 ) -> list[Instability]:
     """Whether descriptions of tools, by their hashes, are what they were: only another agent has others."""
-    if list(before) == list(after) or {Trigger.AGENT, Trigger.SETTINGS} & set(triggers):
+    if list(before) == list(after) or DESCRIPTIONS in _explained(reasons):
         return []
     one, other = ("+".join(each) for each in (before, after))
     return [Instability(layer=LayerId.LIBRARY, segment=DESCRIPTIONS, before=one, after=other)]
 
 
-def expected_triggers(before: HasLayers, after: HasLayers) -> frozenset[Trigger]:
-    """What follows from the path itself: items that earlier turns brought, and a compaction."""
-    old, new = (each.layer(LayerId.LIBRARY).segments for each in (before, after))
-    found: set[Trigger] = set()
-    if len(new) > len(old):
-        found.add(Trigger.NEW_ITEM)
-    if any(_compacted(mine, theirs) for mine, theirs in zip(old, new, strict=False)):
-        found.add(Trigger.COMPACTION)
-    return frozenset(found)
+def expected_reasons(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) -> Reasons:
+    """What follows from the path itself: items that earlier turns brought, and a compaction.
+
+    An item is shown in full again only if the library became smaller, or its share larger.
+    """
+    old, new = (
+        {_key(each): each for each in every.layer(LayerId.LIBRARY).segments} for every in (before, after)
+    )
+    room = Trigger.EXCLUSION in reasons
+    found = {
+        Trigger.NEW_ITEM: {each.id for key, each in new.items() if key not in old},
+        Trigger.COMPACTION: {
+            *reasons.get(Trigger.COMPACTION, ()),
+            *(old[key].id for key in old if key in new and (room or _is_shorter(old[key], new[key]))),
+        },
+    }
+    return {trigger: ids for trigger, ids in found.items() if ids}
 
 
-def _unexplained(old: Layer, new: Layer, triggers: frozenset[Trigger]) -> str | None:
+def _explained(reasons: Reasons) -> set[str]:
+    return {segment for segments in reasons.values() for segment in segments}
+
+
+def _in_system(old: Sequence[Segment], new: Sequence[Segment], reasons: Reasons) -> str | None:
     """The first segment whose change has no reason."""
-    if new.id is LayerId.LIBRARY:
-        return _in_library(old.segments, new.segments, triggers)
-    mine = {segment.id: segment.content for segment in old.segments}
-    theirs = {segment.id: segment.content for segment in new.segments}
+    explained = _explained(reasons)
+    mine = {segment.id: segment.content for segment in old}
+    theirs = {segment.id: segment.content for segment in new}
     for name in dict.fromkeys([*mine, *theirs]):
-        if mine.get(name) != theirs.get(name) and not _triggers_of(name) & triggers:
+        if mine.get(name) != theirs.get(name) and name not in explained:
             return name
     moved = [name for name in mine if name in theirs] != [name for name in theirs if name in mine]
     return next(iter(theirs), next(iter(mine), "")) if moved else None
 
 
-def _triggers_of(segment: str) -> set[Trigger]:
-    """What can bring about that a segment of L1 changes; settings can bring about anything."""
-    if segment == "memory":
-        return {Trigger.MEMORY}
-    if segment.startswith("["):
-        return {Trigger.INSTRUCTION, Trigger.EXCLUSION}
-    if segment.startswith("project_"):
-        return {Trigger.PROJECT}
-    return {Trigger.AGENT} if segment in {"agent", "addendum"} else set()
+def _in_library(old: Sequence[Segment], new: Sequence[Segment], reasons: Reasons) -> str | None:
+    """The same of items: those that were left out or taken back may be anywhere, new ones are at the end."""
+    free = {*reasons.get(Trigger.EXCLUSION, ()), *reasons.get(Trigger.SETTINGS, ())}
+    mine, theirs = ([each for each in every if each.id not in free] for every in (old, new))
+    compacted, added = reasons.get(Trigger.COMPACTION, ()), reasons.get(Trigger.NEW_ITEM, ())
+    for one, other in zip(mine, theirs, strict=False):
+        if _key(one) != _key(other):
+            return other.id
+        if one.content != other.content and not (one.id in compacted and _is_reshaped(one, other)):
+            return other.id
+    if len(theirs) < len(mine):
+        return mine[len(theirs)].id
+    return next((each.id for each in theirs[len(mine) :] if each.id not in added), None)
 
 
-def _in_library(
-    old: tuple[Segment, ...], new: tuple[Segment, ...], triggers: frozenset[Trigger]
-) -> str | None:
-    if Trigger.EXCLUSION in triggers:
-        return None
-    for mine, theirs in zip(old, new, strict=False):
-        if mine.id != theirs.id:
-            return theirs.id
-        if mine.content != theirs.content and not (
-            _compacted(mine, theirs) and Trigger.COMPACTION in triggers
-        ):
-            return theirs.id
-    if len(new) < len(old):
-        return old[len(new)].id
-    if len(new) > len(old) and Trigger.NEW_ITEM not in triggers:
-        return new[len(old)].id
-    return None
+def _key(segment: Segment) -> tuple[str, JsonValue]:
+    return segment.id, segment.metadata.get("revision")
 
 
-def _compacted(mine: Segment, theirs: Segment) -> bool:
-    forms = [ItemForm.FULL.value, ItemForm.OUTLINE.value, ItemForm.STUB.value]
-    one, other = str(mine.metadata.get("form")), str(theirs.metadata.get("form"))
-    return one in forms and other in forms and forms.index(other) > forms.index(one)
+def _is_reshaped(one: Segment, other: Segment) -> bool:
+    """True if only the form differs in which the same content is shown."""
+    return one.metadata.get("sha256") == other.metadata.get("sha256") and (
+        one.metadata.get("form") != other.metadata.get("form")
+    )
+
+
+def _is_shorter(one: Segment, other: Segment) -> bool:
+    forms = [form.value for form in ItemForm]
+    first, second = str(one.metadata.get("form")), str(other.metadata.get("form"))
+    return first in forms and second in forms and forms.index(second) > forms.index(first)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from weft.context.fit import water_level
@@ -257,15 +258,21 @@ class Preface:
         return JOINT.join(filter(None, [self.tools, self.loom, self.layer_text()]))
 
     def before(self, content: Content | None) -> Content:
-        """A level's content with this before it; the question stays last, images stand before it."""
+        """A level's content with this before it: texts, images, then the heading of the question and the question."""
         blocks = () if content is None else blocks_of(content)
-        blocks = tuple(block for block in blocks if not (isinstance(block, Text) and not block.text))
+        own = [block for block in blocks if not (isinstance(block, Text) and not block.text)]
+        images: list[Block] = [*self.images, *takewhile(lambda block: isinstance(block, Image), own)]
+        question = own[len(images) - len(self.images) :]
         text = self.text()
-        lead = f"{text}{JOINT}{SEPARATOR}" if text and blocks else text
-        found: list[Block] = [Text(lead)] if lead else []
-        found += [*self.images, *blocks]
-        if len(found) > 1 and isinstance(found[0], Text) and isinstance(found[1], Text):
-            found[:2] = [Text(found[0].text + found[1].text)]
+        found: list[Block] = [*images, *question]
+        if text and question:
+            first, rest = (
+                (question[0].text, question[1:]) if isinstance(question[0], Text) else ("", question)
+            )
+            lead, headed = f"{text}{JOINT}", f"{SEPARATOR}{first}"
+            found = [Text(lead), *images, Text(headed), *rest] if images else [Text(lead + headed), *rest]
+        elif text:
+            found = [Text(text), *images]
         return found[0] if len(found) == 1 else Mixed(tuple(found))
 
     def costs(self, estimator: Estimator, *, asked: bool) -> "Costs":

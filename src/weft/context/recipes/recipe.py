@@ -7,6 +7,7 @@ from enum import StrEnum
 from weft.context.recipes.filters.base import FilterEntry, entry_of
 from weft.context.recipes.filters.pipeline import OnFilterError
 from weft.context.recipes.js_compat import is_truthy, string_of
+from weft.context.recipes.record_streams import KINDS
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 
@@ -76,8 +77,7 @@ class Model:
     @property
     def opening(self) -> JsonValue:
         """What the first message says; None where there is none."""
-        said = self.intro.get("system") if isinstance(self.intro, Mapping) else None
-        return said if is_truthy(said) else None
+        return (self.intro.get("system") if isinstance(self.intro, Mapping) else None) or None
 
     def to_wire(self) -> JsonObject:
         found: dict[str, JsonValue] = {} if self.intro is None else {"intro": self.intro}
@@ -161,6 +161,7 @@ def decode_recipe(body: JsonValue) -> Recipe:
     kala = body.get("kala")
     if not isinstance(kala, Mapping) or not is_truthy(kala.get("kind")):
         raise RecipeError("kala.kind", "Missing required field: kala.kind")
+    _check_kala(kala)
     given, preset = body.get("model"), body.get("presetId")
     if isinstance(given, Mapping | list | tuple):
         # A list is an object to JavaScript: a model that says nothing, but a model.
@@ -173,6 +174,16 @@ def decode_recipe(body: JsonValue) -> Recipe:
         include_doc_id=is_truthy(body.get("includeDocId")),
         on_filter_error=_on_filter_error(body.get("onFilterError")),
     )
+
+
+def _check_kala(kala: JsonObject) -> None:
+    kind = kala["kind"]
+    if kind not in KINDS:
+        raise RecipeError(
+            "kala.kind", f"Unknown kala.kind: {string_of(kind)}; kinds are {', '.join(KINDS)}", got=kind
+        )
+    if kind == "Topic" and kala.get("topicId") is None:
+        raise RecipeError("kala.topicId", "kala.topicId is required for kind='Topic'")
 
 
 def _preset(name: str) -> Model:
@@ -197,6 +208,8 @@ def _on_filter_error(value: JsonValue) -> OnFilterError:
 
 def _model(value: JsonObject) -> Model:
     intro, components = value.get("intro"), value.get("components")
+    if isinstance(intro, Mapping):
+        _text(intro, "system", "model.intro")
     return Model(
         intro=intro if isinstance(intro, Mapping | list | tuple) else None,
         promote_upstream=is_truthy(value.get("promoteUpstream")),
@@ -221,9 +234,9 @@ def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
     found: list[FilterEntry] = []
     for index, entry in enumerate(value):
         path = f"model.filters[{index}]"
-        if isinstance(entry, Mapping) and not isinstance(entry.get("options"), Mapping | list | tuple):
-            # Options that are no object are no options, as the service read them.
-            entry = {"name": entry.get("name")}  # noqa: PLW2901 - what is read is what follows
+        options = entry.get("options") if isinstance(entry, Mapping) else None
+        if options is not None and not isinstance(options, Mapping):
+            raise RecipeError(f"{path}.options", f"{path}.options must be an object, got {_type_of(options)}")
         try:
             found.append(entry_of(entry, path))
         except InvalidInputError as error:
@@ -258,12 +271,10 @@ class _Components:
         kind = _kind(said, path)
         if kind is ComponentKind.LITERAL:
             return _literal(fields, path, children)
-        name, framing = fields.get("name"), fields.get("framing")
+        name = fields.get("name")
         if not isinstance(name, str) or not name:
             raise RecipeError(f"{path}.name", f"{path}.name is required for kind='{kind}'", got=name)
-        return Component(
-            kind=kind, name=name, framing=framing if isinstance(framing, str) else "", children=children
-        )
+        return Component(kind=kind, name=name, framing=_text(fields, "framing", path), children=children)
 
     def _count(self, path: str, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -282,6 +293,16 @@ class _Components:
                 limit=MAX_COMPONENTS,
                 got=self.count,
             )
+
+
+def _text(fields: JsonObject, name: str, above: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        path, kind = f"{above}.{name}", _type_of(value)
+        raise RecipeError(path, f"{path} must be a string, got {kind}", got=kind)
+    return value
 
 
 def _kind(said: JsonValue, path: str) -> ComponentKind:

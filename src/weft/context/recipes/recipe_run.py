@@ -8,11 +8,12 @@ from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipes.collapsed_groups import GroupReader
-from weft.context.recipes.filters.base import FilterContext, Registry
+from weft.context.recipes.filters.base import FilterContext, Registry, installed_filters
+from weft.context.recipes.filters.option_rules import wrong_option
 from weft.context.recipes.filters.pipeline import Filtered, run_filters, run_filters_async
 from weft.context.recipes.filters.trace import FilterStep, id_of_message
 from weft.context.recipes.js_compat import json_units
-from weft.context.recipes.recipe import Component, ComponentKind, Recipe
+from weft.context.recipes.recipe import Component, ComponentKind, Recipe, RecipeError
 from weft.context.recipes.record_streams import (
     RecordReader,
     RecordScope,
@@ -24,6 +25,7 @@ from weft.context.recipes.record_streams import (
     slice_of,
     wider,
 )
+from weft.errors import WeftError
 from weft.tree.json import JsonValue
 
 
@@ -143,6 +145,20 @@ def _served(
     return Served(f"{leaf.kind} {leaf.name}", found.kind, messages, gathered.manifest)
 
 
+def check_filter_options(recipe: Recipe, registry: Registry | None = None) -> None:
+    """Refuse an option that a filter does not accept, before anything is read."""
+    for index, entry in enumerate(recipe.model.filters):
+        try:
+            made = (registry or installed_filters()).filter_of(entry.name)
+        except WeftError:
+            # Whether the recipe skips it or fails is decided when it runs.
+            continue
+        wrong = wrong_option(made, entry.settings)
+        if wrong is not None:
+            path = f"model.filters[{index}].options.{wrong.name}"
+            raise RecipeError(path, f"{path} of {entry.name} {wrong.why}", got=wrong.got)
+
+
 def follow_recipe(
     recipe: Recipe,
     records: RecordReader,
@@ -156,6 +172,7 @@ def follow_recipe(
 
     The session of collapsed groups is the slice's own, unless another is given.
     """
+    check_filter_options(recipe, registry)
     served, messages, context = _begun(recipe, records, scope, session_id, groups)
     filtered = run_filters(
         messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry
@@ -173,6 +190,7 @@ async def follow_recipe_async(
     registry: Registry | None = None,
 ) -> Followed:
     """`follow_recipe` where a loop runs already."""
+    check_filter_options(recipe, registry)
     served, messages, context = _begun(recipe, records, scope, session_id, groups)
     filtered = await run_filters_async(
         messages, recipe.model.filters, context, on_error=recipe.on_filter_error, registry=registry

@@ -105,17 +105,8 @@ class TreePath:
         return {"kind": self.kind, "treeId": self.tree_id, "nodeId": self.node_id, **self.options}
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A kind that nobody here knows: it covers no records."""
-
-    kind: str
-
-    def to_wire(self) -> JsonObject:
-        return {"kind": self.kind}
-
-
-Slice: TypeAlias = Topic | SessionSegment | RecordSession | Week | Term | TreePath | Other
+Slice: TypeAlias = Topic | SessionSegment | RecordSession | Week | Term | TreePath
+KINDS = tuple(each.kind for each in (Topic, SessionSegment, RecordSession, Week, Term, TreePath))
 
 
 def slice_of(kala: JsonObject) -> Slice:
@@ -135,7 +126,9 @@ def slice_of(kala: JsonObject) -> Slice:
             options = {name: value for name, value in kala.items() if name not in _NAMES_OF_PATH}
             return TreePath(_text(kala, "treeId"), _text(kala, "nodeId"), options)
         case kind:
-            return Other(str(kind))
+            raise InvalidInputError(
+                f"kala.kind must be one of {', '.join(KINDS)}, got {kind!r}", path="kala.kind"
+            )
 
 
 def _text(kala: JsonObject, name: str) -> str:
@@ -175,7 +168,7 @@ def promoted(found: Slice) -> Slice | None:
         case Week():
             number = _floor(found.end / _TERM)
             return Term(number * _TERM, (number + 1) * _TERM)
-        case Term() | Topic() | TreePath() | Other():
+        case Term() | Topic() | TreePath():
             return None
         case _:
             assert_never(found)

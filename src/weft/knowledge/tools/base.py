@@ -12,6 +12,7 @@ from weft.context.items.blocks import CitedSource, ToolOutput, close_nothing, on
 from weft.context.items.item_types import ContextItem
 from weft.errors import InvalidInputError, UnavailableError
 from weft.knowledge.notes import Mounted
+from weft.knowledge.retrieval import Period, Retrieval
 from weft.knowledge.tools.argument_schema import check_against_schema
 from weft.plugins import Plugins
 from weft.tree.agent import Permission
@@ -25,23 +26,6 @@ class ToolArguments(BaseModel):
 
 
 A = TypeVar("A")
-
-
-class Period(NamedTuple):
-    """A period of time; its end is not part of it. None: open."""
-
-    start: datetime | None
-    end: datetime | None
-
-    def has(self, moment: datetime) -> bool:
-        return (self.start is None or moment >= self.start) and (self.end is None or moment < self.end)
-
-
-class GroveHit(NamedTuple):
-    """A document or node with the words of a search."""
-
-    title: str
-    item: ContextItem
 
 
 class WebPage(NamedTuple):
@@ -68,10 +52,10 @@ class ToolContext:
     now: datetime
     """With its time zone."""
     mounted: Callable[[], Mounted] = field(default=lambda: Mounted(()))
-    find: Callable[[Sequence[str], frozenset[str], Period | None], Sequence[GroveHit]] = (
-        lambda _words, _kinds, _period: ()
+    retrieve: Callable[[str, frozenset[str], int, Period | None], Retrieval] = (
+        lambda _question, _places, _limit, _period: Retrieval()
     )
-    """Documents and nodes with any of the words."""
+    """The best passages of notes, documents and nodes about a question."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""

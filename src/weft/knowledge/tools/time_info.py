@@ -9,7 +9,8 @@ from pydantic import Field
 
 from weft.context.items.blocks import ToolOutput
 from weft.errors import InvalidInputError
-from weft.knowledge.tools.base import Period, Tool, ToolArguments, ToolContext, say
+from weft.knowledge.retrieval import Period
+from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, say
 
 _INSTRUCTION = "Reckon from this time, and from no other:"
 _DAY = timedelta(days=1)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -16,20 +16,22 @@ from weft.context.system import SystemParts
 from weft.context.tokens import Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
-from weft.ids import Clock, system_clock
+from weft.ids import Clock, is_ulid, system_clock
 from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
-from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents
+from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, model_agents
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import base, schema
 from weft.store.rows import NodeRow
-from weft.tree.agent import Agent
+from weft.tree.access import MemberRole
+from weft.tree.agent import Agent, Permission
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonValue, camel
 from weft.tree.tree import Mode
@@ -62,14 +64,24 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
-        TreeFacts.of(opened)  # With the grove's settings, which name the default agent.
-        names = () if named is None else (named,)
-        settings = TreeFacts.of(opened).grove
-        return answering_agents(opened.session, self.providers or installed_providers(), names, settings)[0]
+        facts, session = TreeFacts.of(opened), opened.session
+        return answering_agents(
+            session,
+            self.providers or installed_providers(),
+            () if named is None else (named,),
+            facts.grove,
+            lambda: self.cache.of_grove(facts.grove_head, model_agents, lambda: model_agents(session)),
+        )[0]
 
-    def opened(self, tree: str) -> AbstractContextManager[Opened]:
+    @contextmanager
+    def opened(self, tree: str) -> Generator[Opened]:
         """A tree, where more than one thing is read of it."""
-        return self._tree(tree)
+        with self.store.read() as session:
+            known = TreeFacts.opening(session, tree, self.actor.agent) if is_ulid(tree) else None
+            require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
+            opened = known or self._tree_row(session, tree)
+            require_access(session, self.actor, MemberRole.READER, opened.key)
+            yield opened
 
     def preferences(self) -> dict[str, JsonValue]:
         """What the grove prefers, as far as it was set."""
@@ -145,8 +157,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
     known, window = answering.profile, options.window
     if known is None:
         return options
-    return replace(
-        options,
+    return options.with_checked(
         window=known.window if window is None and _window_of(answering.agent) is None else window,
         prefix_cache=known.prefix_cache if options.prefix_cache is None else options.prefix_cache,
         prefill=known.prefill if options.prefill is None else options.prefill,

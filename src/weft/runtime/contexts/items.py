@@ -15,28 +15,17 @@ from weft.runtime.operations.attachments import Attach
 from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
-from weft.runtime.operations.permissions import require_access, require_permission
-from weft.runtime.operations.projects import load_vaults
+from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
 from weft.store.rows import EDGE_TYPES, Flag, NodeRow
-from weft.tree.access import MemberRole
-from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.item import Item, about_item
 from weft.tree.progress import Progress, silent
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-
-
-def mounted_in(caller: Caller) -> Mounted:
-    """The mounted vaults, for an agent that may read notes."""
-    with caller.store.read() as session:
-        require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
-        require_access(session, caller.actor, MemberRole.READER)
-        return Mounted(load_vaults(session))
 
 
 def item_of(shown: ContextItem) -> Item:

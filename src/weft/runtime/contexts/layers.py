@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlalchemy import select
 
+from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached
@@ -25,7 +26,7 @@ from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_ite
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.model_request import model_request
 from weft.runtime.contexts.options import ContextOptions
-from weft.runtime.contexts.prepared_request import ContextInputs, keeping, with_cache, with_legacy
+from weft.runtime.contexts.prepared_request import CacheView, ContextInputs, keeping, view_cache, with_legacy
 from weft.runtime.contexts.system_blocks import standing_of
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import ReportCached
@@ -134,21 +135,19 @@ class Contexts(Assembler):
         if agent.loom_aware:
             inputs = see(self, agent, inputs, run)
         context = inputs.written()
-        facts = TreeFacts.of(opened)
-        cache = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
-        context = replace(
-            with_cache(inputs, context, agent, self.clock(), profile=cache),
-            tree_id=opened.ulid,
-            node_id=inputs.reader.end.ulid,
-            agent=agent,
-            as_of=from_microseconds(self.clock()),
-            snapshot=ChainHeads(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
-        )
+        facts, now, envelope = TreeFacts.of(opened), self.clock(), context.envelope
+        cache = CacheView(CacheControls())
+        if envelope is not None:
+            profile = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
+            cache = view_cache(inputs, envelope, agent, now, profile=profile)
+        if cache.forecast is not None:
+            envelope = cache.forecast.envelope
         delivery = model_request(
             context,
             answering,
             options,
             self.store.blobs,
+            cache=cache.controls,
             prefill=bool(resolved.prefill),
             window=resolved.window,
             grove=facts.grove_id,
@@ -156,7 +155,20 @@ class Contexts(Assembler):
             # What a run sends after its first turn belongs to the run.
             kept=run is None or not run.exchanges,
         )
-        return replace(context, delivery=delivery)
+        return replace(
+            context,
+            envelope=envelope,
+            warnings=context.warnings if envelope is None else envelope.warnings,
+            controls=cache.controls,
+            forecast=cache.forecast,
+            instabilities=cache.instabilities,
+            tree_id=opened.ulid,
+            node_id=inputs.reader.end.ulid,
+            agent=agent,
+            as_of=from_microseconds(now),
+            snapshot=ChainHeads(tree=(facts.head or b"").hex(), grove=(facts.grove_head or b"").hex()),
+            delivery=delivery,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,16 +291,16 @@ def strip_of(opened: Opened, end: NodeRow, settings: LayerSettings, summary: str
         return None
     rows = walk_up(opened.session, opened.key, end.position)
     told = _summaries(opened, rows)
-    lines: list[str] = []
+    lines: list[tuple[int, str]] = []
     through = -1
     for row in rows:
         if row.key in told and not row.flags & Flag.EXCLUDED:
-            lines.append(f"- [{row.local_id}] {told[row.key]}")
+            lines.append((row.depth, f"- [{row.local_id}] {told[row.key]}"))
         elif (row.narrow or row.wide) and not row.flags & Flag.EXCLUDED:
             # From here on there are no summaries: the nodes stay in full.
             break
         through = row.depth
-    return Strip(summary="\n".join(lines), turns=turns, through=through) if lines else None
+    return Strip(lines=tuple(lines), turns=turns, through=through) if lines else None
 
 
 def _summaries(opened: Opened, rows: list[NodeRow]) -> dict[int, str]:

@@ -1,8 +1,8 @@
 """The agents that are models: which of them answers, and the provider that it is reached by."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from sqlalchemy import select
 
@@ -23,6 +23,8 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Configuration
 from weft.tree.json_names import from_microseconds
 
+ModelAgents: TypeAlias = Sequence[tuple[Agent, int]]
+"""Agents that are models, with their keys."""
 DEFAULT_AGENT = "defaultAgent"
 """The grove setting with the id of the default agent."""
 EMBEDDED = "local:smollm2"
@@ -77,12 +79,13 @@ def answering_agents(
     registry: ProviderRegistry,
     named: tuple[str, ...],
     settings: Mapping[str, Any] | None = None,
+    models: Callable[[], ModelAgents] | None = None,
 ) -> list[AnsweringAgent]:
     """The agents named; else the default one of the grove.
 
     The default is the one that was chosen, else the newest model agent that can be asked, else the
     embedded model, which is added as an agent when it is first asked: a new grove answers at once.
-    `settings` are the grove's, where they were read already.
+    `settings` are the grove's, where they were read already; `models` gives all that are models, as they are known.
     """
     agents = [model_agent(session, reference) for reference in named]
     keys: set[int] = set()
@@ -94,7 +97,7 @@ def answering_agents(
             )
         keys.add(key)
     if not agents:
-        default = _default(session, registry, settings)
+        default = _default(session, registry, settings, models)
         if default is None:
             return [_answering(registry, _EMBEDDED_VALUE, None)]
         agents = [default]
@@ -140,14 +143,14 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
     return agent, key
 
 
-def model_agents(session: Session) -> list[tuple[Agent, int]]:
+def model_agents(session: Session) -> ModelAgents:
     """All agents that are models and not archived, with their keys; the newest first."""
     rows = map(AgentRow._make, session.rows(_MODELS, {}))
     return [(agent_value(row), row.key) for row in rows]
 
 
 def chosen_agent(
-    session: Session, agents: list[tuple[Agent, int]], settings: Mapping[str, Any] | None = None
+    session: Session, agents: ModelAgents, settings: Mapping[str, Any] | None = None
 ) -> tuple[Agent, int] | None:
     """The one of these that was chosen as the grove's default, if any."""
     chosen = (load_settings(session) if settings is None else settings).get(DEFAULT_AGENT)
@@ -155,9 +158,12 @@ def chosen_agent(
 
 
 def _default(
-    session: Session, registry: ProviderRegistry, settings: Mapping[str, Any] | None = None
+    session: Session,
+    registry: ProviderRegistry,
+    settings: Mapping[str, Any] | None = None,
+    models: Callable[[], ModelAgents] | None = None,
 ) -> tuple[Agent, int] | None:
-    agents = model_agents(session)
+    agents = model_agents(session) if models is None else models()
     usable = set(registry.names)
     chosen = chosen_agent(session, agents, settings)
     return chosen or next((each for each in agents if _is_usable(each[0], usable)), None)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import orjson
 
+from weft.context.cache.controls import CacheControls
 from weft.context.result import AssembledContext, RequestBody
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.adapter import dry_run
@@ -112,6 +113,7 @@ def model_request(
     options: ContextOptions,
     blobs: BlobStore,
     *,
+    cache: CacheControls,
     prefill: bool,
     window: int | None = None,
     grove: str = "",
@@ -123,7 +125,7 @@ def model_request(
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system
-    if prefill and not context.controls.marks and not answering.agent.loom_aware:
+    if prefill and not cache.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
         messages, words = _with_prefill(messages)
     parameters = parameters_for(answering.agent, options)
@@ -134,7 +136,7 @@ def model_request(
         system=blocks,
         parameters=parameters,
         prefill=words,
-        cache=context.controls,
+        cache=cache,
         media=Media(blobs, messages),
     )
     return ModelRequest(
@@ -188,9 +190,12 @@ class Media(Mapping[str, bytes]):
 
     def __init__(self, blobs: BlobStore, messages: tuple[Message, ...]) -> None:
         self._blobs = blobs
-        self._refs = dict.fromkeys(
-            ref for message in messages for block in message.blocks for ref in blob_refs(block)
-        )
+        self._messages = messages
+
+    @cached_property
+    def _refs(self) -> dict[str, None]:
+        blocks = (block for message in self._messages for block in message.blocks)
+        return dict.fromkeys(ref for block in blocks for ref in blob_refs(block))
 
     def __getitem__(self, ref: str) -> bytes:
         if ref not in self._refs:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import LARGEST, Options, option, shown
@@ -53,11 +54,17 @@ class FitOptions(Options):
     def settings(self) -> dict[str, JsonValue]:
         """The preferences, and the options that are short names of settings."""
         settings = dict(self.preferences or {})
-        for name, spec in self.specs().items():
+        for name, setting in _short_names(type(self)):
             value = getattr(self, name)
-            if spec.setting and value is not None:
-                settings[spec.setting] = value if isinstance(value, int | float) else str(value)
+            if value is not None:
+                settings[setting] = value if isinstance(value, int | float) else str(value)
         return settings
+
+
+@cache
+def _short_names(options: type[Options]) -> list[tuple[str, str]]:
+    """The options that are short names of settings, each with its setting."""
+    return [(name, spec.setting) for name, spec in options.specs().items() if spec.setting]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ class PathReader:
     def outline(self, request: ContextRequest) -> PathOutline:
         """The levels that a request can keep. The request's own outline is empty."""
         self.path = self._recall()
-        room = request.budget - request.system_context().tokens
+        room = request.budget - request.system_context.tokens
         strategy = request.preferences.truncation_strategy
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
@@ -398,7 +398,7 @@ class PathReader:
         else:
             sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
         self.seen |= {row.ulid: row for row in seen}
-        authors = {key: agent_row(session, key).ulid for key in {row.author for row in seen}}
+        authors = {key: self._author(key) for key in {row.author for row in seen}}
         levels: list[Level] = []
         for row in seen:
             size = sizes[row.key]
@@ -429,6 +429,11 @@ class PathReader:
                 )
             levels.append(Level(row, candidate))
         return [self._folded(level) for level in levels] if self.folds.ranges else levels
+
+    def _author(self, key: int) -> str:
+        """The id of an agent."""
+        session, head = self.tree.session, TreeFacts.of(self.tree).grove_head
+        return self.cache.of_grove(head, (PathReader, key), lambda: agent_row(session, key).ulid)
 
     def _folded(self, level: Level) -> Level:
         """A level of a folded range: one of them speaks for all, the others are left out."""

@@ -38,8 +38,12 @@ class Stood:
     """The blocks, and what could not be read of them."""
 
     standing: Standing
+    memory: set[str] = field(default_factory=set[str])
+    """The document that is the user's memory, or would be: its id, and what it was named by."""
+    people: frozenset[int] = frozenset()
+    """Keys of those whose own settings say which document that is."""
     documents: set[str] = field(default_factory=set[str])
-    """Ids of the documents that are part of them, or would be."""
+    """The documents of the project's context, likewise."""
     project: str | None = None
     warnings: list[str] = field(default_factory=list[str])
 
@@ -80,21 +84,23 @@ def memory_name(session: Session, actor: Actor, settings: LayerSettings) -> str 
 
 def _memory(session: Session, actor: Actor, settings: LayerSettings, stood: Stood) -> str | None:
     name = memory_name(session, actor, settings)
+    stood.people = frozenset(link.agent for link in actor.chain())
     if name is None:
         return None
-    found = _document(session, name, "the user's memory", stood)
+    found = _document(session, name, "the user's memory", stood, stood.memory)
     if found is None:
         return None
     return found.content
 
 
-def _document(session: Session, name: str, what: str, stood: Stood) -> Document | None:
+def _document(session: Session, name: str, what: str, stood: Stood, ids: set[str]) -> Document | None:
+    ids.add(name)
     try:
         found = load_document(session, name)
     except WeftError as error:
         stood.warnings.append(f"{what} is left out: {error.message}")
         return None
-    stood.documents.add(found.id)
+    ids.add(found.id)
     if found.archived_at is not None:
         stood.warnings.append(f"{what} is left out: {found.title!r} is archived")
         return None
@@ -123,7 +129,7 @@ def _project_context(session: Session, project: Project, mounted: Mounted, stood
 def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stood) -> list[str]:
     match item.kind:
         case ProjectItemKind.DOCUMENT:
-            found = _document(session, item.reference, "a document of the project", stood)
+            found = _document(session, item.reference, "a document of the project", stood, stood.documents)
             if found is None:
                 return []
             return [render_item(_as_item(found))]

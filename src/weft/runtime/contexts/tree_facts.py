@@ -1,20 +1,22 @@
-"""What a tree and its grove say about every context of the tree, read by one statement."""
+"""What every context of a tree begins with, read by one statement: the tree, its grove, who asks, and where."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import and_, bindparam, literal_column, select
 
 from weft.runtime.operations.settings import load_settings
-from weft.runtime.views.reader import Opened
+from weft.runtime.views.reader import AT_CURSOR, Opened
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES
+from weft.store.rows import EDGE_TYPES, MODES, AgentRow
+from weft.store.session import Session
 from weft.tree.edge import EdgeType
 
 _trees, _groups, _envelopes, _nodes = schema.trees, schema.groups, schema.envelopes, schema.nodes
+_agents, _cursors, _place = schema.agents, schema.cursors, schema.nodes.alias("place")
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
-_FACTS = select(
+_FACTS = (
     select(schema.grove.c.preferences).scalar_subquery(),
     _trees.c.preferences,
     _trees.c.system_context,
@@ -39,7 +41,19 @@ _FACTS = select(
     _trees.c.head,
     select(schema.grove.c.head).scalar_subquery(),
     select(schema.grove.c.ulid).scalar_subquery(),
-).where(_trees.c.key == bindparam("the_tree"))
+)
+_OPENING = (
+    select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root, *_FACTS, _agents, _place)
+    .select_from(_trees)
+    .outerjoin(_agents, _agents.c.key == bindparam("the_agent"))
+    .outerjoin(_cursors, and_(_cursors.c.tree == _trees.c.key, _cursors.c.agent == _agents.c.key))
+    .outerjoin(_place, and_(_place.c.tree == _cursors.c.tree, _place.c.key == _cursors.c.node))
+    .where(_trees.c.ulid == bindparam("the_ulid"))
+)
+_BY_ID = _OPENING.where(_trees.c.hidden.is_(None))
+_IDENTITY = 4
+_AGENT = _IDENTITY + len(_FACTS)
+_CURSOR = _AGENT + len(_agents.c)
 
 
 class TreeFacts(NamedTuple):
@@ -70,10 +84,27 @@ class TreeFacts(NamedTuple):
 
     @classmethod
     def _read(cls, opened: Opened) -> "TreeFacts":
-        session = opened.session
-        (row,) = session.rows(_FACTS, {"the_tree": opened.key})
-        grove, tree, system_context, *has, events, head, grove_head, grove_id = row
+        (row,) = opened.session.rows(_OPENING, {"the_ulid": opened.ulid, "the_agent": None})
+        return cls._of_row(opened.session, row)
+
+    @classmethod
+    def _of_row(cls, session: Session, row: tuple[Any, ...]) -> "TreeFacts":
+        grove, tree, system_context, *has, events, head, grove_head, grove_id = row[_IDENTITY:_AGENT]
         preferences = session.once(load_settings, lambda: orjson.loads(grove))
-        read = [preferences, orjson.loads(tree), system_context, *map(bool, has)]
-        read += [events, head, grove_head, grove_id]
-        return cls._make(read)
+        known = preferences, orjson.loads(tree), system_context, *map(bool, has)
+        return cls._make((*known, events, head, grove_head, grove_id))
+
+    @classmethod
+    def opening(cls, session: Session, ulid: str, agent: int) -> Opened | None:
+        """Open a tree by its id for an agent: its facts, the agent and the agent's cursor are known afterwards."""
+        rows = session.rows(_BY_ID, {"the_ulid": ulid, "the_agent": agent})
+        if not rows:
+            return None
+        row = rows[0]
+        key, ulid, mode, root = row[:_IDENTITY]
+        known: dict[Hashable, object] = {(cls, key): cls._of_row(session, row)}
+        if row[_AGENT] is not None:
+            known[AgentRow, agent] = AgentRow._make(row[_AGENT:_CURSOR])
+            known[AT_CURSOR, key, agent] = [row[_CURSOR:]] if row[_CURSOR] is not None else []
+        session.know(known)
+        return Opened(session, key, ulid, MODES[mode], root)

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import and_, select
@@ -39,6 +39,7 @@ class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+T = TypeVar("T")
 V = TypeVar("V", bound=_Dataclass)
 
 
@@ -263,6 +264,7 @@ class ContentCache:
         self._contents: SizedCache[tuple[int, int], Content] = SizedCache(room)
         self.paths: SizedCache[Hashable, object] = SizedCache(_PATHS_ROOM)
         """What contexts know of paths: see `weft.runtime.contexts.known_path`."""
+        self._of_grove: tuple[bytes | None, dict[Hashable, Any]] = (None, {})
 
     def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
         """Contents by key: one query for those that are not at hand, none if all are."""
@@ -276,7 +278,17 @@ class ContentCache:
             self._contents.put((tree, key), content, row.narrow + row.wide + _OVERHEAD)
         return contents
 
+    def of_grove(self, head: bytes | None, key: Hashable, read: Callable[[], T]) -> T:
+        """What only the grove's own events change (agents and settings do), read once for each head of its chain."""
+        known_head, known = self._of_grove
+        if known_head != head:
+            self._of_grove = head, (known := {})
+        if key not in known:
+            known[key] = read()
+        return known[key]
+
     def clear(self) -> None:
         """Forget everything: of what was destroyed nothing stays in memory."""
+        self._of_grove = None, {}
         self._contents.clear()
         self.paths.clear()

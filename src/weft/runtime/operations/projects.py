@@ -6,7 +6,7 @@ Their texts are kept as revisions, never in events: an inverse names the revisio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import select, update
@@ -15,7 +15,7 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError, NotFoundError
 from weft.knowledge.folder import Folder
 from weft.runtime.operations.agents import Managing
-from weft.runtime.operations.executor import Editing
+from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.grove_rows import (
     check_line,
     fingerprint_row,
@@ -25,10 +25,14 @@ from weft.runtime.operations.grove_rows import (
     set_archived,
 )
 from weft.runtime.operations.node_values import TREE_ROWS, tree_value, value_of
+from weft.runtime.operations.permissions import require_access, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_document, find_project
 from weft.store.session import Session
+from weft.store.vault_index import forget_vault, mounted_keys
+from weft.tree.access import MemberRole
+from weft.tree.agent import Permission
 from weft.tree.content import check_text
 from weft.tree.json_names import from_microseconds
 from weft.tree.reference import (
@@ -42,6 +46,9 @@ from weft.tree.reference import (
     items_to_wire,
 )
 from weft.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from weft.knowledge.notes import Mounted
 
 _projects = schema.projects
 _revisions = schema.project_revisions
@@ -228,6 +235,16 @@ def load_vaults(session: Session) -> list[Vault]:
     return [value_of(Vault, row) for row in session.execute(there)]
 
 
+def mounted_in(caller: Caller) -> "Mounted":
+    """The mounted vaults, for an agent that may read notes."""
+    from weft.knowledge.notes import Mounted  # noqa: PLC0415 - loads the layers, and few commands read notes
+
+    with caller.store.read() as session:
+        require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
+        require_access(session, caller.actor, MemberRole.READER)
+        return Mounted(load_vaults(session))
+
+
 class MountVault(Managing, verb="mount a vault"):
     """Mount a folder: its notes can be attached, and are never written to."""
 
@@ -268,6 +285,7 @@ class UnmountVault(Managing, verb="unmount a vault"):
             raise InvalidInputError("name the vault to unmount")
         for each in load_vaults(scope.transaction):
             if wanted == each.id or wanted.lower() == each.name.lower():
+                forget_vault(scope.transaction, mounted_keys(scope.transaction)[each.id])
                 there = update(_vaults).where(_vaults.c.ulid == each.id)
                 scope.transaction.execute(there.values(removed=grove.events + 1))
                 fingerprint_row(scope, _vaults, each.id)

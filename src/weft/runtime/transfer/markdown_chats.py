@@ -8,11 +8,12 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.interop.chat_file import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.knowledge.notes import Mounted
-from weft.runtime.contexts.items import item_of, mounted_in, read_items
+from weft.runtime.contexts.items import item_of, read_items
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.envelopes import add_legacy_text
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.nodes import AppendHistory
+from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
 from weft.runtime.views.reader import Reader

@@ -88,11 +88,12 @@ _COLUMNS = select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root)
 _CURSOR = select(schema.cursors.c.node, schema.cursors.c.updated_at).where(
     schema.cursors.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent")
 )
-_AT_CURSOR = (
+AT_CURSOR = (
     select(_nodes)
     .join(schema.cursors, and_(schema.cursors.c.tree == _nodes.c.tree, schema.cursors.c.node == _nodes.c.key))
     .where(_nodes.c.tree == bindparam("the_tree"), schema.cursors.c.agent == bindparam("the_agent"))
 )
+"""The node an agent is at; and the key under which a session knows its rows."""
 _BY_ULID = _COLUMNS.where(_trees.c.ulid == bindparam("the_ulid"), _trees.c.hidden.is_(None))
 
 
@@ -348,10 +349,11 @@ class Reader:
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
         place = tree.key, self.actor.agent
-        return tree.session.once((_AT_CURSOR, *place), lambda: self._read_cursor(tree, *place))
+        return tree.session.once((Cursor, *place), lambda: self._read_cursor(tree, *place))
 
     def _read_cursor(self, tree: Opened, key: int, agent: int) -> NodeRow:
-        rows = tree.session.rows(_AT_CURSOR, {"the_tree": key, "the_agent": agent})
+        session, place = tree.session, {"the_tree": key, "the_agent": agent}
+        rows = session.once((AT_CURSOR, key, agent), lambda: session.rows(AT_CURSOR, place))
         row = NodeRow._make(rows[0]) if rows else node_row(tree.session, key, tree.root)
         if tree.is_dialogue:
             return row

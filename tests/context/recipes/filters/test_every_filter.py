@@ -1,6 +1,8 @@
 """What holds for every filter, and for pipelines of them."""
 
 import copy
+import functools
+from collections import UserDict
 
 import pytest
 from hypothesis import given
@@ -235,6 +237,29 @@ def test_a_filter_that_changes_messages_in_place_changes_none_of_the_callers():
     assert found.messages[1] is messages[1]
     (mark,) = found.steps[1].marks
     assert (mark.outcome, mark.position, mark.before is messages[0]) == (Outcome.KEPT, 0, True)
+
+
+@covers("filter.never-mutates")
+def test_a_plug_in_changes_neither_what_is_nested_in_tuples_nor_its_options():
+    block = {"type": "text", "text": "quiet"}
+    messages = [{"role": "user", "content": (block, UserDict(block))}]
+    options, values = {"words": ["quiet"]}, {"names": ["Ada"]}
+    before = copy.deepcopy((messages, options, values))
+
+    @functools.wraps(installed_filters().filter_of("repair"))
+    def shout(given, settings, context):
+        for each in given[0]["content"]:
+            each["text"] = "LOUD"
+        settings["words"].append("LOUD")
+        context.values["names"].append("LOUD")
+        return given
+
+    registry = Registry({"shout": shout})
+    found = run_filters(messages, [{"name": "shout", "options": options}], values, registry=registry)
+    assert (messages, options, values) == before
+    assert found.messages == [
+        {"role": "user", "content": ({**block, "text": "LOUD"}, {**block, "text": "LOUD"})}
+    ]
 
 
 def test_what_json_cannot_hold_is_still_told():

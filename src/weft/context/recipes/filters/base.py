@@ -134,7 +134,10 @@ def estimator(options: Options, name: str, default: Estimator) -> Estimator:
         return default
     if isinstance(value, Estimator | str) or callable(value):
         return estimator_of(cast("EstimatorLike", value))
-    raise InvalidInputError(f"options.{name} must be the name of an estimator, or a callable, got {value!r}")
+    path = f"options.{name}"
+    raise InvalidInputError(
+        f"{path} must be the name of an estimator, or a callable, got {value!r}", path=path
+    )
 
 
 def whole(options: Options, name: str, default: int) -> float:

@@ -15,10 +15,12 @@ from weft.context.recipes.collapsed_groups import (
     told,
 )
 from weft.context.recipes.filters.base import FilterContext, Options, text
+from weft.context.recipes.filters.option_rules import TEXT, accepts
 from weft.context.recipes.filters.trace import id_of_message
 from weft.context.recipes.js_compat import fields_of, parse_json, string_of
 
 
+@accepts(sessionId=TEXT, userId=TEXT)
 def collapse_groups(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Replace each group's messages by a system message where its first one stood.
 

@@ -14,6 +14,7 @@ from weft.context.masking import MASK_ABOVE
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, calls_of, results_of
 from weft.context.messages import Context, fit_messages
 from weft.context.recipes.filters.base import FilterContext, Options, estimator, flag
+from weft.context.recipes.filters.option_rules import LIMIT, SWITCH, TEXT, accepts, fitting_rules
 from weft.context.recipes.filters.trace import Trace
 from weft.context.recipes.js_compat import fields_of, items_of
 from weft.context.rows import ToolTraffic
@@ -26,6 +27,7 @@ _WINDOW = 200_000
 """For the steps of masks, where nothing says how large the model's window is."""
 
 
+@accepts(fitting_rules(), limit=LIMIT)
 def fit_to_budget(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Keep what fits `limit` tokens by one of the strategies; the system and the newest messages always stay.
 
@@ -36,7 +38,9 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
     limit = _whole(options, "limit", None)
     reserve = reserve_for(messages, counting.of_text)
     if limit < reserve:
-        raise InvalidInputError(f"limit must be at least {reserve} for these messages, got {limit}")
+        raise InvalidInputError(
+            f"limit must be at least {reserve} for these messages, got {limit}", path="options.limit"
+        )
     masks = options.get("maskToolResults")
     found = fit_messages(
         plain,
@@ -54,6 +58,7 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
     return list(found.messages)
 
 
+@accepts(fitting_rules("maskToolResults", "maskAbove", "truncationStep", "window", "estimator"))
 def mask_tool_results(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Keep the newest `maskToolResults` tool results whole; older ones above `maskAbove` tokens become one line."""
     plain = plain_messages(messages)
@@ -74,21 +79,24 @@ def _whole(options: Options, name: str, default: int | None) -> int:
     value = options.get(name)
     value = default if value is None else value
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"options.{name} must be a whole number of at least 0, got {value!r}")
+        path = f"options.{name}"
+        raise InvalidInputError(f"{path} must be a whole number of at least 0, got {value!r}", path=path)
     return value
 
 
 def _share(options: Options) -> float:
     value = options.get("truncationStep", 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInputError(f"options.truncationStep must be a number, got {value!r}")
+        path = "options.truncationStep"
+        raise InvalidInputError(f"{path} must be a number, got {value!r}", path=path)
     return value
 
 
 def _marker(options: Options) -> str | None:
     value = options.get("truncationMarker")
     if value is not None and not isinstance(value, str):
-        raise InvalidInputError(f"options.truncationMarker must be a string, got {value!r}")
+        path = "options.truncationMarker"
+        raise InvalidInputError(f"{path} must be a string, got {value!r}", path=path)
     return value
 
 
@@ -133,6 +141,7 @@ _Placed: TypeAlias = tuple[int, PlainMessage]
 _USER, _ASSISTANT, _TOOL = "user", "assistant", "tool"
 
 
+@accepts(prefill=SWITCH)
 def repair(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Bring results to their calls, take out what lost its other half, and let users and assistants alternate.
 
@@ -303,6 +312,7 @@ class _Account:
     last: int = 0
 
 
+@accepts(missingContent=TEXT, role=TEXT, orphanRole=TEXT, stripOrphanToolId=SWITCH)
 def backfill_tool_calls(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Put each result right after the message that called for it, in the order of the calls.
 

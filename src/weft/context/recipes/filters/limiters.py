@@ -15,6 +15,7 @@ from weft.context.recipes.filters.base import (
     unless_false,
     whole,
 )
+from weft.context.recipes.filters.option_rules import COUNTER, NUMBER, SWITCH, TEXT, VERSIONS, accepts
 from weft.context.recipes.js_compat import (
     compact_json,
     fields_of,
@@ -43,6 +44,15 @@ class _Rules:
     preserve_system: bool
 
 
+@accepts(
+    maxTokens=NUMBER,
+    perMessageOverhead=NUMBER,
+    maxContentChars=NUMBER,
+    prioritizeSystem=SWITCH,
+    prioritizeUser=SWITCH,
+    preserveAtLeastOneSystem=SWITCH,
+    tokenizer=COUNTER,
+)
 def limit_size(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Take messages newest first while they fit, passing over those that do not.
 
@@ -195,6 +205,13 @@ class _Shelf:
         return True
 
 
+@accepts(
+    filesLimit=NUMBER,
+    versionsPerFile=VERSIONS,
+    placeholder=TEXT,
+    detectToolMessages=SWITCH,
+    detectAssistantToolCalls=SWITCH,
+)
 def limit_file_contents(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Go from the newest message to the oldest, and through a message's calls in their order.
 
@@ -259,6 +276,7 @@ def _with_arguments(call: object, limited: Callable[[object], object]) -> object
 PHRASE = "Tool calls completed"
 
 
+@accepts(phrase=TEXT, trim=SWITCH, caseSensitive=SWITCH)
 def drop_tool_calls_completed(
     messages: Sequence[object], options: Options, context: FilterContext
 ) -> list[object]:

@@ -1,16 +1,28 @@
 """Run a pipeline of filters over anybody's messages, and tell what each of them did."""
 
 import inspect
-from collections.abc import Awaitable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import FunctionType
 from typing import Any, cast
 
 from weft.context.message_dict import PlainMessage
 from weft.context.recipes.filters.base import (
+    Filter,
     FilterContext,
     FilterEntry,
     FilterLike,
+    Options,
     Registry,
     context_of,
     entry_of,
@@ -21,7 +33,7 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 
 _FIT, _REPAIR = "fit", "repair"
-_OWN = "weft.context.recipes.filters"
+_OWN = "weft.context.recipes.filters."
 """The package of the filters that change no message."""
 
 
@@ -35,8 +47,9 @@ class OnFilterError(StrEnum):
 class FilterError(InvalidInputError):
     """A filter that does not exist, or that failed: its name, its place in the pipeline, and why."""
 
-    def __init__(self, name: str, index: int, why: str, *, hint: str | None = None) -> None:
-        super().__init__(f"filters[{index}] {name!r}: {why}", hint=hint, path=f"filters[{index}]")
+    def __init__(self, name: str, index: int, why: str, *, hint: str | None = None, option: str = "") -> None:
+        path = f"filters[{index}].{option}" if option else f"filters[{index}]"
+        super().__init__(f"filters[{index}] {name!r}: {why}", hint=hint, path=path)
         self.name = name
         self.index = index
 
@@ -188,10 +201,12 @@ class _Step:
     def begin(self) -> Sequence[object] | Awaitable[Sequence[object]]:
         found = self.pipeline.registry.filter_of(self.name)
         context = replace(self.pipeline.context, trace=self.trace)
-        if not str(getattr(found, "__module__", "")).startswith(_OWN):
-            # Somebody else's filter may change what it is given.
-            self.given = [_copied(message) for message in self.pipeline.messages]
-        return found(list(self.given), self.options, context)
+        if _is_own(found):
+            return found(list(self.given), self.options, context)
+        # The filter of a plug-in may change what it is given.
+        self.given = [_copied(message) for message in self.pipeline.messages]
+        context = replace(context, values=cast("Mapping[str, object]", _copied(dict(context.values))))
+        return found(list(self.given), cast("Options", _copied(dict(self.options))), context)
 
     def end(self, answer: Sequence[object]) -> None:
         if not isinstance(answer, list | tuple):
@@ -224,7 +239,8 @@ class _Step:
         if isinstance(error, WeftError) and not isinstance(error, InvalidInputError | NotFoundError):
             # What the filter refuses keeps its code: a budget that cannot be met is no mistake in the recipe.
             raise error
-        raise FilterError(self.name, self.index, why, hint=hint) from error
+        option = error.path if isinstance(error, InvalidInputError) else ""
+        raise FilterError(self.name, self.index, why, hint=hint, option=option) from error
 
     def _record(self, gave: int, marks: Sequence[Mark], warning: str = "") -> None:
         self.pipeline.done.append(
@@ -240,8 +256,13 @@ class _Step:
         )
 
 
+def _is_own(found: Filter) -> bool:
+    """True for our functions, and not for one that wraps them: a wrapper has the module's name, not its globals."""
+    return isinstance(found, FunctionType) and str(found.__globals__.get("__name__")).startswith(_OWN)
+
+
 def _copied(value: object) -> object:
-    """A message with objects and lists of its own; everything else in it is shared."""
+    """A message with objects and lists of its own; what cannot be changed in it is shared."""
     whole: list[object] = [value]
     known: dict[int, dict[object, object] | list[object]] = {}
     pending: list[dict[object, object] | list[object]] = [whole]
@@ -249,6 +270,8 @@ def _copied(value: object) -> object:
         container = pending.pop()
         for key, each in container.items() if isinstance(container, dict) else enumerate(container):
             if not isinstance(each, dict | list):
+                if isinstance(each, tuple | set | MutableMapping | MutableSequence):
+                    cast("Any", container)[key] = deepcopy(cast("object", each))
                 continue
             inner = cast("dict[object, object] | list[object]", each)
             if id(inner) not in known:
