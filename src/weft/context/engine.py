@@ -138,10 +138,10 @@ def fit(plan: Plan) -> Plan:
         fit_path(plan, plan.rows)
     else:
         fit_inline(plan, plan.inline)
-    if plan.request.run and plan.layout is not None and plan.layout.first_live not in plan.sent:
-        # The turn is cut, and a run goes on from it: its items belong to an earlier turn now.
-        plan.request, plan.fit = replace(plan.request, run=0), None
-        lay_out_layers(plan)
+    layout = plan.layout
+    if layout is not None and layout.goes_on and layout.first_live not in plan.sent:
+        plan.fit = None
+        lay_out_layers(plan, turn_is_cut=True)
         return fit(mask(plan))
     return plan
 

@@ -1,6 +1,6 @@
 """Lay out a path: decide what is in which layer, before any text of the path is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from weft.context.items.blocks import clean, render_tools
@@ -19,7 +19,7 @@ from weft.context.items.library import (
 from weft.context.path_fit import fit_path
 from weft.context.plan import Plan
 from weft.context.request import INPUT, ContextRequest, Layout, Placed, SystemLayers
-from weft.context.rows import Candidate, PathOutline
+from weft.context.rows import Candidate, PathOutline, Reason, answers_of
 from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
 from weft.context.system import standing_layer
@@ -31,10 +31,17 @@ _RECENT = 64
 """Levels from the end among which those are that may have to be shortened."""
 
 
-def lay_out_layers(plan: Plan) -> None:
-    """Decide what is in which layer. Reads the items' texts, and none of the path's."""
+def lay_out_layers(plan: Plan, *, turn_is_cut: bool = False) -> None:
+    """Decide what is in which layer. Reads the items' texts, and none of the path's.
+
+    Where the turn itself is cut, and a run or tool calls go on from it, its items belong to an earlier turn.
+    """
     request = plan.request
-    layout = _layout_of(request, plan.outline, request.run)
+    if turn_is_cut:
+        layout = _layout_of(request, plan.outline, 0)
+    else:
+        exchange = 0 if request.run or request.alone else _exchange(request, plan.outline.tail)
+        layout = _layout_of(request, plan.outline, request.run, exchange)
     layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
     plan.layout = layout
     plan.system = layout.system.context(request.estimator)
@@ -47,18 +54,44 @@ def lay_out_layers(plan: Plan) -> None:
         plan.rows = _priced(layout.outline, plan.prefaces, request, None)
 
 
-def _layout_of(request: ContextRequest, outline: PathOutline, run: int) -> Layout:
+def _exchange(request: ContextRequest, rows: Sequence[Candidate]) -> int:
+    """How many levels at the path's end are tool calls and their results: the turn before them goes on."""
+    if request.pending.text or request.items:
+        return 0
+    end = len(rows)
+    while (start := _skipped(rows, end, answers_of)) < end:
+        calls = _skipped(rows, start, lambda row: row.role == "assistant")
+        if calls == start:
+            break
+        end = calls
+    spoken = end > 0 and rows[end - 1].role == "user" and not answers_of(rows[end - 1])
+    return len(rows) - end if spoken else 0
+
+
+def _skipped(rows: Sequence[Candidate], end: int, wanted: Callable[[Candidate], bool]) -> int:
+    """Where the run of such rows before `end` begins; what is left out interrupts none."""
+    start = end
+    while end > 0 and (rows[end - 1].left_out is not None or wanted(rows[end - 1])):
+        end -= 1
+        start = end if rows[end].left_out is None else start
+    return start
+
+
+def _layout_of(request: ContextRequest, outline: PathOutline, run: int, exchange: int = 0) -> Layout:
     """Find the current turn, add the input to the path, cut off what the strip replaces."""
+    follows = run or exchange
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    turn = count if request.alone else _turn(outline, count - run)
+    turn = count if request.alone else _turn(outline, count - follows)
     if request.folded:
         # The row in the place of reduced levels belongs to no turn.
         turn = max(1, turn)
     live = [
-        level for level in range(max(turn, outline.first), count - run) if outline.at(level).left_out is None
+        level
+        for level in range(max(turn, outline.first), count - follows)
+        if outline.at(level).left_out is None
     ]
-    if run and not live:
+    if follows and not live:
         # The turn itself is folded: its items belong to an earlier turn now.
         return _layout_of(request, outline, 0)
     attached = [each._replace(level=each.level - offset) for each in request.attached]
@@ -71,6 +104,7 @@ def _layout_of(request: ContextRequest, outline: PathOutline, run: int) -> Layou
         attached += [Attached(count, item) for item in request.items]
         outline = _with_input(outline, request)
         live.append(count)
+    attached = _without_deleted(attached, request.deleted, turn)
     spoken = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: its items must be there.
     spoken = spoken[-max(1, request.preferences.minimum_recent_nodes) :]
@@ -81,9 +115,25 @@ def _layout_of(request: ContextRequest, outline: PathOutline, run: int) -> Layou
         spoken=count - 1 if run else turn,
         # A turn may begin with an empty node, as a tree does; what is said comes after it.
         first_live=next(iter(spoken or live), None),
+        exchange=exchange,
+        goes_on=follows > 0,
         attached=tuple(attached),
     )
     return _stripped(layout, request)
+
+
+def _without_deleted(attached: Sequence[Attached], deleted: Collection[str], turn: int) -> list[Attached]:
+    """What the turn attaches is left out if its source is gone; what is in the library stays."""
+    known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
+    return [
+        each._replace(left_out=Reason.DELETED)
+        if each.level >= turn
+        and each.left_out is None
+        and each.item.id in deleted
+        and each.item.id not in known
+        else each
+        for each in attached
+    ]
 
 
 def with_start(outline: PathOutline) -> PathOutline:
@@ -229,6 +279,7 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         descriptions=clean(request.tool_descriptions).strip(),
         memory=clean(request.memory_block).strip(),
         summary=f"{SUMMARY_HEADING}\n{summary}" if summary else "",
+        tools=sum(estimator.of_text(tool.json) + joint for tool in request.tools),
     )
 
 

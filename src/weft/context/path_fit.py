@@ -1,6 +1,6 @@
 """Fit a path: what each of its levels costs, what room there is for them, and what is kept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from weft.context.checks import system_over
@@ -22,6 +22,7 @@ from weft.context.rows import (
     sources_beside,
 )
 from weft.context.tokens import Estimator
+from weft.context.tool_text import tag_tokens
 from weft.errors import InvalidInputError
 
 
@@ -61,6 +62,8 @@ def prices_of(request: ContextRequest) -> Prices:
         heading = partial(_given_tokens, request.headings, estimator)
     elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
+    if request.dialogue and not request.profile.tools:
+        heading = partial(_tagged_tokens, heading)
     return Prices(
         estimator=estimator,
         joined=request.dialogue,
@@ -80,6 +83,10 @@ def _given_tokens(headings: Mapping[str, str], estimator: Estimator, row: Candid
 
 def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
     return estimator.of_text(heading_of(row.author, names)) + estimator.seam if row.author else 0
+
+
+def _tagged_tokens(heading: Callable[[Candidate], int] | None, row: Candidate) -> int:
+    return tag_tokens(row) + (heading(row) if heading is not None else 0)
 
 
 def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:

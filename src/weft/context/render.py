@@ -21,12 +21,13 @@ from weft.context.manifest_build import account_for, settings_of
 from weft.context.plan import Plan
 from weft.context.request import Layout
 from weft.context.result import AssembledContext
-from weft.context.rows import tokens_of_content
+from weft.context.rows import Reason, tokens_of_content
 from weft.context.tokens import JOINT
 from weft.tree.content import Content, Text, content_to_wire, spoken_text
 from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolSpec
 
 
 def render_plain(plan: Plan) -> AssembledContext:
@@ -62,9 +63,12 @@ def render_plain(plan: Plan) -> AssembledContext:
     )
 
 
-def digest_of(system: str, further: str | None, messages: Iterable[Message]) -> str:
+def digest_of(
+    system: str, further: str | None, messages: Iterable[Message], tools: Iterable[ToolSpec] = ()
+) -> str:
     """The SHA-256 by which what was sent is known again. `further` is the document, or the memory block."""
-    return sha256_of(canonical([system, further, [message_to_wire(message) for message in messages]]))
+    wire = [message_to_wire(message) for message in messages]
+    return sha256_of(canonical([system, further, wire, *(tool.to_wire() for tool in tools)]))
 
 
 def tokens_sent(context: AssembledContext) -> int:
@@ -72,7 +76,10 @@ def tokens_sent(context: AssembledContext) -> int:
     estimator, envelope = context.estimator, context.envelope
     system = context.system if envelope is None else envelope.system
     further = context.document if envelope is None else envelope.memory_block
-    tokens = sum(estimator.of_text(text) for text in (system, further) if text)
+    tools = () if envelope is None else envelope.tools
+    tokens = sum(
+        estimator.of_text(text) for text in (system, further, *(tool.json for tool in tools)) if text
+    )
     if context.document and context.messages:
         tokens += estimator.joint
     blocks = (block for message in context.messages for block in message.blocks)
@@ -98,7 +105,7 @@ def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -
         return _layers(plan, layout, levels, spoken, typed)
 
     def facts() -> Facts:
-        digest = digest_of(system.text, system.memory, messages)
+        digest = digest_of(system.text, system.memory, messages, request.tools)
         return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
 
     prefaces = [level.preface for level in levels.values() if level.preface is not None]
@@ -110,6 +117,7 @@ def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -
         memory_block=system.memory,
         messages=messages,
         history=history,
+        tools=request.tools,
         additional=JOINT.join(text for each in prefaces for text in (each.tools, each.loom) if text),
         manifest=Manifest(facts, lambda: account_for(plan, layers())),
         budget=request.budget,
@@ -172,12 +180,17 @@ def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
 
 def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
     """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
-    if not messages or messages[-1].role is not Role.USER:
+    last = len(messages) - 1
+    if layout.exchange:
+        # What tools were asked and gave comes after the turn's own message.
+        while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
+            last -= 1
+    if last < 0 or messages[last].role is not Role.USER:
         return len(messages), ""
-    text = messages[-1].text
+    text = messages[last].text
     if layout.first_live is not None and current and text.endswith(current):
-        return len(messages) - 1, text[: len(text) - len(current)].strip("\n")
-    return len(messages) - 1, ""
+        return last, text[: len(text) - len(current)].strip("\n")
+    return last, ""
 
 
 def _layers(
@@ -247,6 +260,13 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
     ]
     if has_nul(request.pending.text):
         found.append("the input contains NUL characters, which are sent as they are")
+    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
+        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
+        found.append(
+            f"{name} is skipped: it was deleted"
+            if skipped
+            else f"{name} was deleted: it is shown as it was last read"
+        )
     if request.strip is not None and request.strip.summary.strip() and not layout.stripped:
         found.append("there is nothing for the summary to stand for, so all turns are sent")
     return found

@@ -111,7 +111,9 @@ class ContextRequest:
     items: Sequence[ContextItem] = ()
     """Those of the input that is not a node yet."""
     fresh: Mapping[str, ContextItem] = field(default_factory=dict[str, ContextItem])
-    """Items as they are now, by id, where they were read again."""
+    """Items as they are now, by id, where they were read again; of those in `deleted`, as they were last read."""
+    deleted: frozenset[str] = frozenset()
+    """Ids of items whose source was deleted."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
     tool_descriptions: str = ""
@@ -242,6 +244,7 @@ class SystemLayers:
             ("memory block", self.memory),
             ("summary", self.summary),
         )
+        parts += [("tools", self.tools)] if self.tools else []
         parts += [(name, estimator.of_text(text) + estimator.joint) for name, text in further if text]
         return SystemContext(self.text, sum(size for _, size in parts), (), sizes=tuple(parts))
 
@@ -275,6 +278,9 @@ class Layout:
     stripped: tuple[Candidate, ...] = ()
     placed: tuple[Placed, ...] = ()
     system: SystemLayers = field(default_factory=lambda: SystemLayers(standing=SystemContext("", 0, ())))
+
+    goes_on: bool = False
+    """Whether a run or tool calls follow the turn's own words."""
 
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:

@@ -122,6 +122,10 @@ def load_layer(record: JsonValue, layer: LayerId, snapshot: Callable[[str], str]
         raise InvalidInputError(f"a stored envelope cannot be read: {error!r}") from None
 
 
+REFRESHED = "refreshed"
+"""Of a record: items that are not as they were attached, by id: the hash of the content, and the times."""
+
+
 def named_snapshots(record: JsonValue, snapshot: Callable[[str], str]) -> list[str]:
     """The hashes of all snapshots that a stored envelope is made of; the lists among them are looked into."""
     try:
@@ -207,7 +211,12 @@ class _Loading:
         for entry in self._list("entries"):
             yield str(cast("Mapping[str, JsonValue]", entry)["content"])
         single = [self.record[name] for name in ("memoryBlock", "additional", "userMessage")]
-        for digest in (*self._list("toolDescriptions"), *single):
+        read = cast("Mapping[str, Mapping[str, str]]", self.record.get(REFRESHED, {}))
+        for digest in (
+            *self._list("toolDescriptions"),
+            *single,
+            *(each["content"] for each in read.values()),
+        ):
             if digest is not None and digest != _COMPUTED:
                 yield str(digest)
 

@@ -66,7 +66,7 @@ def watch_turn(
 ) -> list[Instability]:
     """What changed, without a recorded reason, since the last request of this path to the same agent."""
     opened = reader.tree
-    row = _last_on_path(opened, reader.end, agent) if agent.id else None
+    row = last_on_path(opened, reader.end, agent) if agent.id else None
     if row is None:
         return []
     record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
@@ -80,10 +80,10 @@ def watch_turn(
     return [*watch(before, envelope, reasons), *watch_descriptions(described, descriptions, reasons)]
 
 
-def _last_on_path(opened: Opened, end: NodeRow, agent: Agent) -> Any | None:
-    """The nearest request to the agent on the path, at any distance; None where there is none."""
+def last_on_path(opened: Opened, end: NodeRow, agent: Agent | None = None) -> Any | None:
+    """The nearest request on the path, to this agent or to any, at any distance; None where there is none."""
     session, tree = opened.session, opened.key
-    key = find_agent(session, agent.id)
+    key = None if agent is None else find_agent(session, agent.id)
     position: int | None = end.position
     count = _FIRST
     while position is not None:

@@ -87,10 +87,12 @@ class ToolService:
     registry: ToolRegistry = field(default_factory=installed_tools)
     approver: Approver | None = None
     """Asks a person before a tool with effects runs; None: no person is present."""
+    vaults: tuple[str, ...] = ()
+    """The vaults that can be read; none: all that are mounted."""
 
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
-        context, rules = tool_context(self.caller), self._rules()
+        context, rules = tool_context(self.caller, vaults=self.vaults), self._rules()
         for name in self.registry.names:
             try:
                 tool = self.registry.tool(name)
@@ -123,7 +125,7 @@ class ToolService:
         self, calls: Sequence[ToolCall], *, at: Identified | str | None = None, first: int = 1
     ) -> list[ToolRun]:
         """Run several for one turn, in order; their sources are numbered in one sequence."""
-        context, rules = replace(tool_context(self.caller, at), first=first), self._rules()
+        context, rules = replace(tool_context(self.caller, at, self.vaults), first=first), self._rules()
         runs: list[ToolRun] = []
         for call in calls:
             run = self._run(call, context, rules)

@@ -16,14 +16,19 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 
 
-def tool_context(caller: Caller, at: Identified | str | None = None) -> ToolContext:
-    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again."""
+def tool_context(
+    caller: Caller, at: Identified | str | None = None, vaults: Sequence[str] = ()
+) -> ToolContext:
+    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again.
+
+    Where vaults are named, no other can be read.
+    """
     turn = None if at is None else node_at(caller, at)
     context = ToolContext(
         now=from_microseconds(caller.executor.clock()).astimezone(MACHINE_ZONE),
-        mounted=lambda: mounted_in(caller),
+        mounted=lambda: mounted_in(caller, vaults),
         retrieve=lambda question, places, limit, period: retrieve(
-            caller, question, places=places, limit=limit, period=period, at=turn
+            caller, question, places=places, vaults=vaults or None, limit=limit, period=period, at=turn
         ),
     )
     try:

@@ -233,6 +233,14 @@ class Reader:
             require_access(session, self.actor, MemberRole.READER, row.tree)
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
 
+    def opened_tree(self, reference: str) -> contextlib.AbstractContextManager[Opened]:
+        """A tree, for views that read rows of their own."""
+        return self._tree(reference)
+
+    def node_values(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
+        """Rows as nodes, with their texts."""
+        return self._nodes(tree, rows)
+
     def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
         return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))
 
