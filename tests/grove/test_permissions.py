@@ -225,7 +225,7 @@ TABLE = {
     NodeHandle: {
         **free("attachments", "author_id", "author_type", "content", "content_hash", "created_at", "depth"),
         **free("edge", "edited_from", "id", "kind", "local_id", "metadata", "role", "status", "summary"),
-        **free("text", "tree_id", "value"),
+        **free("citations", "text", "tree_id", "value"),
         **looks("annotations", "author", "authorship", "chat", "children", "context", "envelope", "manifest"),
         **looks("path", "prepare", "processed_text", "provenance", "refresh", "sent", "siblings", "switch"),
         **looks("tree", "verify", "versions"),
@@ -298,6 +298,7 @@ TABLE = {
         "project": rule(LOOK, call=lambda _, do: do("Lamps")),
         "find": rule(LOOK, call=lambda desk, do: do(desk.node.id)),
         "history": of_tree(LOOK),
+        "tool_result": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 100_001)),
         **dict.fromkeys(
             (
                 "branch_points",

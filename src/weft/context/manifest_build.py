@@ -14,6 +14,7 @@ from weft.context.plan import Plan
 from weft.context.request import INPUT, Layout, Placed
 from weft.context.rows import ExtraSource, Reason
 from weft.context.settings import Placement
+from weft.context.tool_text import tag_tokens
 from weft.tree.json import JsonValue, camel
 from weft.tree.json_names import to_wire
 
@@ -137,6 +138,8 @@ class _Account:
         if self.composed is not None and joined is None:
             return Outcome.EXCLUDED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
+        if not self.request.profile.tools:
+            added += tag_tokens(level.row)
         tokens = level.tokens + added
         size = level.row.tokens + level.row.unpaired + level.row.hidden + added
         if level.shortened:
@@ -269,6 +272,8 @@ class _Account:
 
     def _system_extras(self, layout: Layout) -> Iterator[Piece]:
         system = layout.system
+        if system.tools:
+            yield _system("tools", system.tools, "before the system message, fixed for the agent's life")
         if system.descriptions:
             yield _system("tool descriptions", self._size(system.descriptions), "fixed for the agent's life")
         if system.memory:

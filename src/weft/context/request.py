@@ -24,6 +24,7 @@ from weft.context.system import (
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
+from weft.tree.tool_spec import ToolSpec
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Profile:
     """Whether a request may end with an assistant's message."""
     completion: bool = True
     """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
+    tools: bool = True
+    """Whether calls and results are sent as such; elsewhere they are words, within tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +119,8 @@ class ContextRequest:
     """Ids of items whose source was deleted."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    """For models with tool calling; fixed for an agent's life."""
     tool_descriptions: str = ""
     """For models that call tools in text; fixed for an agent's life."""
     memory_block: str = ""
@@ -226,6 +231,8 @@ class SystemLayers:
     """Their tokens."""
     heading: int = 0
     """Tokens of the library's heading."""
+    tools: int = 0
+    """Tokens of the tools that the provider is given as such."""
     descriptions: str = ""
     memory: str = ""
     summary: str = ""
@@ -274,6 +281,8 @@ class Layout:
     """The level at which the input begins that a model answers: the turn's, unless a run has gone on since."""
     first_live: int | None
     """The level before whose words the turn's context is."""
+    exchange: int = 0
+    """How many levels at the path's end are tool calls and results: the turn is still being answered."""
     attached: tuple[Attached, ...]
     stripped: tuple[Candidate, ...] = ()
     placed: tuple[Placed, ...] = ()
@@ -285,4 +294,6 @@ class Layout:
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
-        return [(level, row) for level, row in self.outline.known(self.spoken) if row.left_out is None]
+        end = self.outline.first + len(self.outline.tail) - self.exchange
+        rows = self.outline.known(self.spoken)
+        return [(level, row) for level, row in rows if level < end and row.left_out is None]

@@ -13,6 +13,7 @@ from weft.runtime.runners.options import PreviewOptions
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import AuthorSpan
+from weft.tree.citation import Citation
 from weft.tree.content import Content
 from weft.tree.edge import Edge, Source, SourceRole
 from weft.tree.item import Item
@@ -62,6 +63,11 @@ class NodeHandle(Handle[Node]):
     @property
     def text(self) -> str:
         return self.value.text
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What an answer cites of the sources that it was given; an unknown number has no source."""
+        return self.value.citations
 
     @property
     def content(self) -> Content:

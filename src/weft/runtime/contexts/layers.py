@@ -15,6 +15,7 @@ from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tool_text import describe_tools
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import FreshItems, Mounted
@@ -83,6 +84,7 @@ class Assembler(RequestReader):
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
+        in_words = options.tool_calling is False
         # With `append` what was attached is what is sent: a note is read when it is attached.
         refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
         fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
@@ -97,7 +99,10 @@ class Assembler(RequestReader):
             deleted=fresh.deleted,
             standing=stood.standing,
             tool_outputs=options.tool_outputs,
-            tool_descriptions=options.tool_descriptions,
+            tools=() if in_words else tuple(options.tools),
+            tool_descriptions=JOINT.join(
+                filter(None, [describe_tools(options.tools) if in_words else "", options.tool_descriptions])
+            ),
             memory_block=options.memory_block,
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
@@ -160,6 +165,7 @@ class Contexts(Assembler):
             self.store.blobs,
             cache=cache.controls,
             prefill=bool(resolved.prefill),
+            tool_calling=resolved.tool_calling is not False,
             window=resolved.window,
             grove=facts.grove_id,
             typed=inputs.request.pending.text,

@@ -42,6 +42,7 @@ from weft.runtime.operations.references import (
     on_target,
     targets_of,
 )
+from weft.runtime.operations.tool_results import load_result
 from weft.runtime.views.history import history_of
 from weft.runtime.views.outline import OutlineRow, branch_positions, leaf_positions, read_outline
 from weft.store import schema
@@ -141,6 +142,11 @@ class Reader:
             opened = self._tree_row(session, reference)
             require_access(session, self.actor, MemberRole.READER, opened.key)
             yield opened
+
+    def tool_result(self, tree: str, number: int) -> str:
+        """The whole text of a tool's result that was put aside in a tree, by its number."""
+        with self._tree(tree) as opened:
+            return load_result(opened.session, opened.key, number)
 
     def _tree_row(self, session: Session, reference: str) -> Opened:
         """One query for an id; any other reference is looked up first."""
