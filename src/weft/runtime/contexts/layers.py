@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
+from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
@@ -80,7 +81,8 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
+        readers = frozenset({VIEW}) if agent is not None and agent.loom_aware else frozenset[str]()
+        stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
@@ -97,7 +99,8 @@ class Assembler(RequestReader):
             items=_context_items(options.items),
             fresh=fresh.items,
             deleted=fresh.deleted,
-            standing=stood.standing,
+            readers=readers,
+            standing=replace(stood.standing, addendum=options.addendum),
             tool_outputs=options.tool_outputs,
             tools=() if in_words else tuple(options.tools),
             tool_descriptions=JOINT.join(
@@ -179,6 +182,7 @@ class Contexts(Assembler):
             controls=cache.controls,
             forecast=cache.forecast,
             instabilities=cache.instabilities,
+            recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
