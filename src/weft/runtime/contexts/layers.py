@@ -81,7 +81,8 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        readers = frozenset({VIEW}) if agent is not None and agent.loom_aware else frozenset[str]()
+        readers = frozenset(each.name for each in options.tools)
+        readers |= {VIEW} if agent is not None and agent.loom_aware else frozenset()
         stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
