@@ -213,13 +213,14 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def _gather(self, log: RunLog) -> list[ToolOutput]:
         """The outputs that precede the question: what was retrieved or planned, then the composer's words."""
         task = self._task
-        turn = self._summary(log)
-        self._question = turn.question
         calls: Sequence[ToolCall] = ()
-        if task.runner is Runner.VAULT:
-            calls = [retrieval_call(turn.question)]
-        elif task.runner.plans:
-            calls = self._planned(log, turn)
+        if task.runner is not Runner.CHAT:
+            turn = self._summary(log)
+            self._question = turn.question
+            if task.runner is Runner.VAULT:
+                calls = [retrieval_call(turn.question)]
+            elif task.runner.plans:
+                calls = self._planned(log, turn)
         outputs = self._run_tools(calls)
         if task.runner is Runner.VAULT and not any(each.sources for each in outputs):
             self.channel.put(Notice((0,), _NOT_IN_NOTES))
