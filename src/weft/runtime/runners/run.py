@@ -36,7 +36,7 @@ from weft.runtime.runners.tool_results import (
     calls_in,
     failed_result,
 )
-from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
+from weft.runtime.runners.turn_tools import SEARCH, RunnerTools, composer_output, retrieval_call
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import ToolRun
 from weft.tree.citation import CitedSource
@@ -198,7 +198,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self._sources += run.sources
         self.channel.put(ToolEnded(run))
         result = run.result
-        if run.sources and isinstance(result.content, str):
+        if call.name == SEARCH and run.sources:
             # The question follows what was retrieved for it.
             result = replace(result, content=f"{result.content}\n\n{_QUESTION}{self._question}")
         return result
