@@ -104,18 +104,6 @@ class PostgresTerms:
     def clear(self, transaction: Session) -> None:
         transaction.execute(text(f"TRUNCATE {self._table.name}"))
 
-    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
-        numbers = [
-            select(func.count())
-            .select_from(self._table)
-            .where(self._table.c.terms.op("@@")(_tsquery(_atom(atom, " <-> "))))
-            for atom in atoms
-        ]
-        everything = select(func.count()).select_from(self._table)
-        parts = (each.scalar_subquery() for each in (everything, *numbers))
-        row: Any = session.execute(select(*parts)).one()
-        return row[0], list(row[1:])
-
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:
@@ -157,7 +145,16 @@ class PostgresTerms:
         """Inverse document frequencies, as BM25 has them; of one word alone it does not matter."""
         if len(atoms) == 1:
             return [1.0]
-        total, numbers = self.counts(session, atoms)
+        counts = [
+            select(func.count())
+            .select_from(self._table)
+            .where(self._table.c.terms.op("@@")(_tsquery(_atom(atom, " & "))))
+            for atom in atoms
+        ]
+        everything = select(func.count()).select_from(self._table)
+        total, *numbers = session.execute(
+            select(*(each.scalar_subquery() for each in (everything, *counts)))
+        ).one()
         return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in numbers]
 
 
