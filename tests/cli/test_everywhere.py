@@ -82,12 +82,17 @@ EVERY = {
     "agents archive": "agents archive Muse",
     "agents set": "agents set Muse --temperature 0.5",
     "agents default": "agents default Echo",
+    "ask": "ask Why --agent Echo",
     "gen": "gen ONE --agent Echo",
     "do": "do view ONE",
     "summarise": "summarise ONE",
     "spend": "spend",
     "spend cap": "spend cap 5",
     "models": "models anthropic --offline",
+    "endpoints": "endpoints",
+    "endpoints ls": "endpoints ls",
+    "endpoints add": "endpoints add lab https://lab.example/v1",
+    "endpoints remove": "endpoints remove kept",
     "keys": "keys",
     "keys ls": "keys ls",
     "keys set": "keys set lab --for lab.example.org",
@@ -205,6 +210,8 @@ def grove(
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     (tmp_path / "keys.json").write_text('{"kept": "another-key"}')
     (tmp_path / "keys.json").chmod(0o600)
+    (tmp_path / "endpoints.json").write_text('{"kept": {"url": "https://kept.example", "private": false}}')
+    (tmp_path / "endpoints.json").chmod(0o600)
     shutil.copytree(folder, tmp_path / "copy")
     desk = Desk(str(tmp_path / "copy" / "grove.db"))
     desk.clock.pass_by(seconds=60)

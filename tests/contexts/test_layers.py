@@ -1,5 +1,6 @@
 """Requests in layers over a store: the library of a path, notes read fresh, memory and projects."""
 
+import os
 import random
 import re
 
@@ -288,6 +289,46 @@ def test_history_can_be_a_strip_of_summaries(desk):
     assert "snow" not in str([each.text for each in told.messages])
     first.exclude()
     assert f"told: {first.local_id}" not in str([each.text for each in turn.envelope(strip=1).messages])
+
+
+@covers("library.deleted-notes")
+@pytest.mark.parametrize("placement", ["system", "inline"])
+def test_a_deleted_note_stays_in_the_library_as_it_was_last_read(desk, placement):
+    desk.tree.prefer(library=placement)
+    path = desk.write("a.md", "first")
+    desk.send(desk.ask("One", path))
+    desk.write("a.md", "second")
+    os.utime(desk.folder / "a.md", (1_700_000_000, 1_700_000_000))
+    desk.send(desk.ask("Two"))
+    (desk.folder / "a.md").unlink()
+    for text in ("Three", "Four"):
+        prepared, _ = desk.send(desk.ask(text))
+        shown = prepared.system + str([each.text for each in prepared.messages])
+        assert "second" in shown
+        assert "first" not in shown
+        assert prepared.warnings == ("a.md was deleted: it is shown as it was last read",)
+        assert prepared.instabilities == ()
+    check_sound(desk.grove)
+
+
+@covers("library.deleted-notes")
+def test_a_note_that_is_deleted_before_its_turn_is_sent_is_skipped(desk):
+    turn = desk.ask("One", desk.write("a.md", "gone"), desk.write("b.md", "there"))
+    given = turn.say("Given").attach(Item(id="given.md", type="note", content="from the call"))
+    document = desk.grove.write_document(f"Doc {desk.name}", "a document")
+    turn.attach(f"doc:{document.id}")
+    (desk.folder / "a.md").unlink()
+    document.delete(confirm=document.id)
+    envelope = turn.envelope(agent=desk.agent)
+    assert in_full(envelope) == ["b.md"]
+    assert "gone" not in envelope.messages[-1].text
+    assert envelope.warnings == (
+        "a.md is skipped: it was deleted",
+        f"doc:{document.id} is skipped: it was deleted",
+    )
+    assert {each.id: each.reason for each in envelope.manifest}["a.md"] == "its source was deleted"
+    # Its text came in the call: it never was in a vault.
+    assert "given.md" in in_full(given.envelope(agent=desk.agent))
 
 
 @covers("layer.l4-strip")

@@ -9,24 +9,30 @@ from tests.covers import covers
 
 from weft.errors import InvalidInputError
 from weft.grove.agent import AgentHandle, AgentRunOptions, ResumeOptions
+from weft.grove.grove import Grove
 from weft.grove.node import NodeHandle
 from weft.grove.tree import CollaborateOptions, TreeHandle
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.runners.options import AskOptions, GroveAskOptions, PreviewOptions
 
 METHODS = [
-    (NodeHandle.context, ContextOptions),
-    (NodeHandle.manifest, ContextOptions),
-    (NodeHandle.envelope, ContextOptions),
-    (NodeHandle.prepare, ContextOptions),
+    (NodeHandle.context, PreviewOptions),
+    (NodeHandle.manifest, PreviewOptions),
+    (NodeHandle.envelope, PreviewOptions),
+    (NodeHandle.prepare, PreviewOptions),
     (NodeHandle.generate, GenerationOptions),
     (NodeHandle.stream, GenerationOptions),
     (NodeHandle.preflight, GenerationOptions),
-    (TreeHandle.context, ContextOptions),
-    (TreeHandle.envelope, ContextOptions),
+    (TreeHandle.context, PreviewOptions),
+    (TreeHandle.envelope, PreviewOptions),
     (TreeHandle.stats, ContextOptions),
     (TreeHandle.generate, GenerationOptions),
     (TreeHandle.stream, GenerationOptions),
+    (TreeHandle.ask, AskOptions),
+    (TreeHandle.ask_stream, AskOptions),
+    (Grove.ask, GroveAskOptions),
+    (Grove.ask_stream, GroveAskOptions),
     (TreeHandle.collaborate, CollaborateOptions),
     (AgentHandle.run, AgentRunOptions),
     (AgentHandle.resume, ResumeOptions),

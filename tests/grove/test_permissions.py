@@ -37,6 +37,8 @@ from weft.runtime.operations.references import TargetRef
 from weft.runtime.records.group_index import GroupIndex
 from weft.runtime.records.recipes import Recipes
 from weft.runtime.records.streams import Records
+from weft.runtime.runners.options import AskOptions, PreviewOptions
+from weft.runtime.runners.service import Runners
 from weft.runtime.summaries.service import Summaries
 from weft.runtime.views.reader import Reader
 from weft.testing import Scripted
@@ -135,6 +137,10 @@ CONTEXT = rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, Contex
 GENERATED = rule(GENERATE, call=lambda desk, do: do(agent="Echo"))
 OPTIONS = GenerationOptions(agent="Echo")
 SELF = rule(WRITE, call=lambda desk, do: do(desk.node, "word"))
+ASKED = rule(GENERATE, WRITE, call=lambda _, do: do("Why?", agent="Echo"))
+ASKED_STREAM = rule(GENERATE, WRITE, call=lambda _, do: do("Why?", agent="Echo").result())
+PREVIEW = PreviewOptions(runner="chat")
+QUESTION = AskOptions("Why?", agent="Echo")
 STREAM = rule(GENERATE, call=lambda desk, do: list(do(agent="Echo")))
 WITH_TEXT = rule(WRITE, call=lambda desk, do: do("Words."))
 NOTE = rule(READ, call=lambda desk, do: do("Snow.md"))
@@ -149,7 +155,7 @@ TABLE = {
         **free("name", "close"),
         # Rooms: what they do is checked there.
         **free("contexts", "evidence", "generations", "groups", "idempotency", "jobs", "layers", "leases"),
-        **free("read", "recipes", "records", "summaries", "tools", "users", "vaults"),
+        **free("read", "recipes", "records", "runners", "summaries", "tools", "users", "vaults"),
         # The program that opened the grove chooses whom it acts as.
         **dict.fromkeys(("acting_as", "calling"), rule(call=lambda _, do: do("human"))),
         **looks("agents", "events", "history", "me", "preferences", "projects", "trees", "verify"),
@@ -166,6 +172,8 @@ TABLE = {
         "export": rule(LOOK, READ, call=lambda desk, do: do(desk.folder / "out.json", overwrite=True)),
         "backup": rule(LOOK, READ, call=lambda desk, do: do(desk.folder / "copy.db", overwrite=True)),
         "plant": rule(WRITE),
+        "ask": ASKED,
+        "ask_stream": ASKED_STREAM,
         "perform": rule(WRITE, call=lambda desk, do: do(Exclude(tree=desk.tree.id, node=desk.node.id))),
         "add_agent": rule(WRITE, call=lambda _, do: do("Another", model_ref="scripted:echo")),
         "calibrate": rule(WRITE, call=lambda _, do: do("scripted:echo")),
@@ -210,12 +218,14 @@ TABLE = {
         "generate": GENERATED,
         "stream": STREAM,
         # The words are said first.
+        "ask": ASKED,
+        "ask_stream": ASKED_STREAM,
         "collaborate": rule(GENERATE, WRITE, call=lambda _, do: do("Helper", "Hello.")),
     },
     NodeHandle: {
         **free("attachments", "author_id", "author_type", "content", "content_hash", "created_at", "depth"),
         **free("edge", "edited_from", "id", "kind", "local_id", "metadata", "role", "status", "summary"),
-        **free("text", "tree_id", "value"),
+        **free("citations", "text", "tree_id", "value"),
         **looks("annotations", "author", "authorship", "chat", "children", "context", "envelope", "manifest"),
         **looks("path", "prepare", "processed_text", "provenance", "refresh", "sent", "siblings", "switch"),
         **looks("tree", "verify", "versions"),
@@ -288,6 +298,7 @@ TABLE = {
         "project": rule(LOOK, call=lambda _, do: do("Lamps")),
         "find": rule(LOOK, call=lambda desk, do: do(desk.node.id)),
         "history": of_tree(LOOK),
+        "tool_result": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 100_001)),
         **dict.fromkeys(
             (
                 "branch_points",
@@ -384,6 +395,10 @@ TABLE = {
         "generate": rule(GENERATE, call=lambda desk, do: do(desk.tree.id, desk.node.id, OPTIONS)),
         "preflight": rule(GENERATE, call=lambda desk, do: do(desk.tree.id, desk.node.id, OPTIONS)),
         "stream": rule(GENERATE, call=lambda desk, do: list(do(desk.tree.id, desk.node.id, OPTIONS))),
+    },
+    Runners: {
+        "start": rule(GENERATE, WRITE, call=lambda desk, do: do(desk.tree.id, QUESTION).wait()),
+        "preview": rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, PREVIEW)),
     },
     Records: {
         "append": rule(WRITE, call=lambda _, do: do("messages", {"text": "x"})),

@@ -52,8 +52,9 @@ def run(desk, name, **arguments):
 
 
 @covers("toolcall.registry")
-def test_the_five_tools_are_found_by_their_entry_points():
-    assert installed_tools().names == ["getFileTree", "getTimeInfo", "localSearch", "readNote", "webSearch"]
+def test_the_tools_are_found_by_their_entry_points():
+    names = ["getFileTree", "getTimeInfo", "localSearch", "readNote", "readResult", "webSearch"]
+    assert installed_tools().names == names
     for name in installed_tools().names:
         tool = installed_tools().tool(name)
         assert tool.name == name

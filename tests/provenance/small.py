@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.attempts import RecordAttempt
+from tests.citing import cite
 from tests.transfer.rich import Summarise
 
 import weft
@@ -82,6 +83,7 @@ def plant_dialogue(grove: weft.Grove) -> weft.grove.tree.TreeHandle:
     )
     kept = grove.layers.keep(asked.prepare(agent="sage"))
     grove.layers.report(kept, 2)
+    cite(grove, tree.id, asked.id)
     tree.archive()
     return tree
 

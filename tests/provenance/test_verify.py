@@ -53,7 +53,7 @@ def test_nodes_paths_trees_and_groves_are_valid_as_they_were_written(fresh_loom:
     assert leaf.verify(path=True).nodes == 2
     whole = fresh_loom.verify()
     assert whole.nodes > tree.verify().nodes > 10
-    assert (whole.blobs, whole.bodies) == (1, 13)
+    assert (whole.blobs, whole.bodies) == (1, 14)
 
 
 @covers("verify.scopes")

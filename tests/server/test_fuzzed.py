@@ -36,6 +36,7 @@ def schema(app):
     return schemathesis.openapi.from_asgi("/openapi.json", app, headers=HEADERS)
 
 
+@pytest.mark.outer
 @covers("security.http-surface", "endpoint.bad-input")
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 def test_nothing_that_is_sent_is_a_server_error(app, schema, mode):

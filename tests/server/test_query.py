@@ -3,13 +3,13 @@
 import pytest
 from tests.covers import covers
 
-from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.events.log import EventOptions
 from weft.runtime.records.options import RecordListOptions, StreamListOptions
+from weft.runtime.runners.options import PreviewOptions
 
 CONTEXT = "/api/trees/{tree}/nodes/{node}/context"
 ROUTES = [
-    (CONTEXT, ContextOptions, {"tool_outputs", "items"}),
+    (CONTEXT, PreviewOptions, {"tool_outputs", "items", "tools"}),
     ("/api/records", RecordListOptions, set()),
     ("/api/records/streams", StreamListOptions, set()),
     ("/api/events", EventOptions, set()),

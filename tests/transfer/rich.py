@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from tests.attempts import RecordAttempt
+from tests.citing import cite
 from tests.contexts.shelves import KeepLegacyText
 
 import weft
@@ -67,6 +68,7 @@ def fill(grove: weft.Grove, picture: bytes = PICTURE) -> None:
             )
         )
     keep_request(grove, tree, ref)
+    cite(grove, tree.id, tree.root.id)
     _records(grove)
     grove.perform(Summarise(tree=tree.id, node=tree.root.id, text="a summary"))
     _keep_in_mind(grove, tree.id)

@@ -57,6 +57,7 @@ NOT_IN_A_RECORD = {
     "response": {"tree", "key"},
     "attempt": {"tree", "key"},
     "envelope": {"tree", "gzip"},
+    "toolResult": {"tree"},
     "typing": {"tree"},
     "cursor": {"tree"},
     "selection": {"tree"},
@@ -70,8 +71,13 @@ NOT_IN_A_RECORD = {
 }
 """Keys and chains, which follow from a record's place in the file, and columns that others stand for."""
 
-RARE = {"body": {"offset"}, "blob": {"missing"}}
-"""Fields that the recorded files do not have: of large bodies, and of blobs that are lost."""
+RARE = {
+    "body": {"offset"},
+    "blob": {"missing"},
+    "node": {"citations"},
+    "toolResult": {field.name for field in SPECS["toolResult"].fields},
+}
+"""Fields that the recorded files do not have: of large bodies, of blobs that are lost, and what is newer."""
 
 
 @covers("export.weft-json")

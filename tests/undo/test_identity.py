@@ -18,6 +18,7 @@ from weft.runtime.operations.agent_memory import KeepThought, RecallStash
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, ReportCached
 from weft.runtime.operations.settings import Calibrate
+from weft.runtime.operations.tool_results import KeepResult
 from weft.runtime.operations.trees import DeleteTree
 from weft.runtime.records.group_index import ForgetGroups, IndexGroups, OpenGroup
 from weft.runtime.records.streams import DeleteRecords
@@ -27,6 +28,7 @@ from weft.tree.tree import Mode
 
 NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     KeepEnvelope,
+    KeepResult,
     ReportCached,
     RequestTimestamp,
     Certify,

@@ -16,7 +16,7 @@ from weft.errors import StorageError
 
 _Function = Callable[Concatenate[CliSession, ...], None]
 _PANEL = "Everywhere"
-_CREATING = {"new", "import"}
+_CREATING = {"ask", "new", "import"}
 """Commands that create a named grove that does not exist."""
 _NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 _BROKEN_PIPE = 141

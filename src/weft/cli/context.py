@@ -19,6 +19,7 @@ from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import name_and_text, read_setting
 from weft.errors import InvalidInputError, StorageError
 from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.runners.options import PreviewOptions
 from weft.tree.json import camel
 from weft.tree.json_names import to_wire
 
@@ -58,6 +59,8 @@ def context(
     payload: Annotated[bool, flag("--payload", "Print the texts of the layers.")] = False,
     sent: Annotated[bool, flag("--sent", "Show what was sent from this turn, as recorded.")] = False,
     tool: ToolCalls = None,
+    runner: Annotated[str | None, option("--runner NAME", PreviewOptions)] = None,
+    vault: Annotated[list[str] | None, option("--vault NAME", PreviewOptions, name="vaults")] = None,
     other: Annotated[
         str | None, option("--diff OTHER", "Compare with another node, strategy or setting (NAME=VALUE).")
     ] = None,
@@ -75,6 +78,8 @@ def context(
         return
     if other is not None and (raw or payload):
         raise InvalidInputError(f"{'--raw' if raw else '--payload'} and --diff exclude each other")
+    from weft.grove.node import preview_of  # noqa: PLC0415 - loads with the grove
+
     tree, node = session.place(reference)
     here = (tree.id, None if node is None else node.id)
     place = quoted(tree.title) if node is None else f"[{node.local_id}]"
@@ -84,7 +89,7 @@ def context(
     if step is not None:
         preferences |= [read_setting(f"truncationStep={step}")]
     pairs = [name_and_text(each) for each in further or ()]
-    refuse_unknown(dict(pairs), [camel(name) for name in ContextOptions.specs()], "option")
+    refuse_unknown(dict(pairs), [camel(name) for name in PreviewOptions.specs()], "option")
     given: dict[str, Any] = {
         "limit": limit,
         "window": window,
@@ -94,9 +99,11 @@ def context(
         "annotations": annotations or None,
         "preferences": preferences or None,
         "tool_outputs": tool_outputs(session, tool, tree, node) or None,
+        "runner": runner,
+        "vaults": vault or None,
     }
     options = replace(
-        options_from_texts(ContextOptions, pairs),
+        options_from_texts(PreviewOptions, pairs),
         **{name: value for name, value in given.items() if value is not None},
     )
     if other is not None:
@@ -104,10 +111,10 @@ def context(
         return
     if layers or payload or sent:
         end = node or tree.cursor
-        prepared = None if sent else session.grove.layers.at(tree.id, end.id, options)
+        prepared = None if sent else preview_of(session.grove, tree.id, end.id, options)
         show_layers(session, place, prepared or end.sent(), raw=raw, entries=entries, payload=payload)
         return
-    assembled = session.grove.contexts.at(*here, options)
+    assembled = preview_of(session.grove, *here, options)
     if session.out.as_json:
         session.out.json(assembled.to_wire())
     elif raw:
@@ -158,10 +165,11 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
 
 
 def _show_difference(
-    session: CliSession, here: tuple[str, str | None], options: ContextOptions, other: str, *, layers: bool
+    session: CliSession, here: tuple[str, str | None], options: PreviewOptions, other: str, *, layers: bool
 ) -> None:
     """Compare with another node, or with another strategy or setting here."""
     from weft.context.fit import Strategy  # noqa: PLC0415 - loads with the engine
+    from weft.grove.node import preview_of  # noqa: PLC0415 - loads with the grove
 
     there, changed = here, options
     if other in set(Strategy):
@@ -172,8 +180,10 @@ def _show_difference(
     else:
         node = session.node(other)
         there = (node.tree_id, node.id)
-    read = session.grove.layers.envelope if layers else session.grove.contexts.at
-    show_changes(session, read(*here, options), read(*there, changed))
+    one, two = (
+        preview_of(session.grove, *place, each) for place, each in ((here, options), (there, changed))
+    )
+    show_changes(session, *((one.laid_out, two.laid_out) if layers else (one, two)))
 
 
 def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:

@@ -13,6 +13,7 @@ from weft.cli.arguments import NodeName, argument, flag, option
 from weft.cli.output import Column, Piece, progress_bar, where
 from weft.cli.session import CliSession
 from weft.errors import CODES, InvalidInputError, NotFoundError
+from weft.tree.citation import cited_sources
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def _facts(shown: "Provenance") -> Iterator[tuple[str, str]]:
     yield from (("time", _stamp(stamp)) for stamp in shown.timestamps)
     if not shown.timestamps:
         yield "time", _UNCERTIFIED
+    for index, source in enumerate(cited_sources(shown.citations)):
+        yield "" if index else "cites", source
     if shown.provider is not None:
         yield from _call_facts(shown)
 

@@ -21,6 +21,7 @@ from weft.cli.output import (
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
 from weft.runtime.search.options import SearchOptions
+from weft.tree.citation import cited_sources
 from weft.tree.edge import SourceRole
 from weft.tree.json import camel
 from weft.tree.node import Node, counted
@@ -183,6 +184,8 @@ def _show_with_headings(
             out.text("")
         out.line(_heading(node, names, session.now))
         out.text(node.text or first_words(node), style_of(node) if node.text else "dim")
+        for source in cited_sources(node.citations):
+            out.text(f"  {source}", "dim")
         for note in notes.get(node.id, ()):
             out.line([Piece("  note ", "dim"), *_heading(note, names, session.now)])
             out.text("\n".join("  " + line for line in note.text.split("\n")), style_of(note))

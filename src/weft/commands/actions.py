@@ -96,9 +96,10 @@ class ViewBranchCommand:
 
 @dataclass(frozen=True, slots=True)
 class ViewResultCommand:
-    """The whole of a result that was shown in short, or has faded."""
+    """A result that was shown in short, or has faded: whole, or some of its lines."""
 
     number: int
+    part: "LineSpan | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from weft.context.manifest_build import KeptLevel, account_for, settings_of
 from weft.context.render import content_of, render_levels, shortened_ids, shown_content_of
 from weft.context.request import INPUT, ContextRequest, Layout, Plan
 from weft.context.result import AssembledContext
+from weft.context.rows import Reason
 from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.content import Content, Text, content_to_wire, spoken_text
@@ -50,7 +51,8 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         return _layers(plan, layout, levels, spoken, typed)
 
     def facts() -> Facts:
-        said: JsonValue = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        said: list[JsonValue] = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        said += [tool.to_wire() for tool in request.tools]
         digest = sha256_of(canonical(said))
         return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
 
@@ -59,6 +61,7 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         conversation_id=request.conversation_id,
         message_id=request.message_id,
         make_layers=layers,
+        tools=request.tools,
         system_blocks=tuple(filter(None, (system.standing.text, system.library, system.descriptions))),
         memory_block=system.memory,
         messages=messages,
@@ -132,12 +135,17 @@ def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
 
 def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
     """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
-    if not messages or messages[-1].role is not Role.USER:
+    last = len(messages) - 1
+    if layout.exchange:
+        # What tools were asked and gave comes after the turn's own message.
+        while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
+            last -= 1
+    if last < 0 or messages[last].role is not Role.USER:
         return len(messages), ""
-    text = messages[-1].text
+    text = messages[last].text
     if layout.first_live is not None and current and text.endswith(current):
-        return len(messages) - 1, text[: len(text) - len(current)].strip("\n")
-    return len(messages) - 1, ""
+        return last, text[: len(text) - len(current)].strip("\n")
+    return last, ""
 
 
 def _layers(
@@ -205,6 +213,13 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
         for each in {each.item.id: each for each in layout.attached}.values()
         if has_nul(each.item.content)
     ]
+    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
+        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
+        found.append(
+            f"{name} is skipped: it was deleted"
+            if skipped
+            else f"{name} was deleted: it is shown as it was last read"
+        )
     typed = request.own.get(INPUT)
     if isinstance(typed, Text) and has_nul(typed.text):
         found.append("the input contains NUL characters, which are sent as they are")

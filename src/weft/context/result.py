@@ -9,7 +9,7 @@ from weft.context.cache.controls import CacheControls
 from weft.context.cache.prediction import CacheForecast, Prediction
 from weft.context.cache.prefix_monitor import Instability
 from weft.context.envelope import Envelope, Layer, Segment
-from weft.context.items.item_types import LayerId
+from weft.context.items.item_types import ContextItem, LayerId
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.manifest_view import Changes
@@ -126,6 +126,8 @@ class AssembledContext:
     """What of it the provider has cached, where a model is known."""
     instabilities: tuple[Instability, ...] = ()
     """Stable layers that changed without a recorded reason."""
+    refreshed: tuple[ContextItem, ...] = ()
+    """Items that are not as they were attached."""
     unsummarised: tuple[str, ...] = ()
     """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
     delivery: Delivery | None = field(default=None, compare=False)

@@ -38,6 +38,7 @@ class Reason(StrEnum):
     NO_WORDS = "no words, and a document is words"
     COLLAPSED = "in a folded range"
     WITH_MESSAGE = "its message is left out"
+    DELETED = "its source was deleted"
 
 
 _OWN = frozenset({None, Reason.UNPAIRED})

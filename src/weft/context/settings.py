@@ -101,6 +101,8 @@ class LayerSettings:
     """History as a strip: how many turns stay as they were, after a summary of the rest. None: all of them."""
     user_memory: str | None = None
     """The title or id of the document that every request begins with, after the system context."""
+    put_aside_above: int | None = 1_000
+    """Tokens above which the result of a tool is put aside: its turn shows the beginning. None: never."""
     cache_lifetime: str | None = None
     """How long a provider keeps what it cached, where a request can say so: `5m` or `1h`. Where caches are
     created, one is then created for what is stable."""
@@ -188,6 +190,7 @@ _READERS: Mapping[str, Callable[[JsonValue, str], object]] = {
     "strip_turns": _count_if_given,
     "user_memory": _title,
     "cache_lifetime": _lifetime,
+    "put_aside_above": _count_or_off,
 }
 
 

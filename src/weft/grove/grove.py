@@ -25,6 +25,7 @@ from weft.runtime.operations.agents import AddAgent, owner_of
 from weft.runtime.operations.executor import Caller, Executor, Operation
 from weft.runtime.operations.permissions import Actor, require_access
 from weft.runtime.operations.references import TargetRef
+from weft.runtime.runners.options import GroveAskOptions
 from weft.runtime.search.options import SearchOptions
 from weft.runtime.views.reader import Reader
 from weft.store import schema
@@ -42,6 +43,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
+    from weft.grove.answer import Answer, AnswerStream
     from weft.grove.search import SearchHit
     from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
+    from weft.runtime.runners.service import Runners
     from weft.runtime.search.results import Hits
     from weft.runtime.summaries.service import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
@@ -177,6 +180,13 @@ class Grove:
         from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
 
         return Layers.of(self.caller)
+
+    @property
+    def runners(self) -> "Runners":
+        """Runners: how turns are run, and what they would send."""
+        from weft.runtime.runners.service import Runners  # noqa: PLC0415 - few calls ask a model
+
+        return Runners(self.caller)
 
     @property
     def evidence(self) -> "Evidence":
@@ -356,6 +366,19 @@ class Grove:
 
     def projects(self, *, archived: bool = False) -> list[ProjectHandle]:
         return [ProjectHandle(self, project) for project in self._read.projects(archived=archived)]
+
+    @takes_options(GroveAskOptions)
+    def ask(self, options: GroveAskOptions) -> "Answer":
+        """Ask in the last tree, and wait for the answer; without a tree one is planted: `loom.ask("Why the fog?")`."""
+        with self.ask_stream(**options.keywords()) as stream:
+            return stream.result()
+
+    @takes_options(GroveAskOptions)
+    def ask_stream(self, options: GroveAskOptions) -> "AnswerStream":
+        """The same as it goes on: iterate it for events."""
+        from weft.grove.answer import start_answer, tree_to_ask  # noqa: PLC0415 - few calls ask a model
+
+        return start_answer(self, tree_to_ask(self, options).id, options)
 
     @property
     def jobs(self) -> "JobBoard":

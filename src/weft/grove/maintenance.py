@@ -64,12 +64,13 @@ def close_abandoned(executor: Executor, actor: Actor) -> int:
     with contextlib.suppress(WeftError):
         # A grove opens all the same; what cannot be closed now is closed next time.
         if calls:
-            from weft.runtime.collaboration.finish import broken_turn  # noqa: PLC0415 - rarely needed
             from weft.runtime.generation.recovery import close_dead_calls  # noqa: PLC0415 - rarely needed
+            from weft.runtime.runners.recovery import interrupted_turn  # noqa: PLC0415 - rarely needed
 
-            closed += close_dead_calls(executor, actor, broken_turn)
+            closed += close_dead_calls(executor, actor, interrupted_turn)
         if runs:
             from weft.runtime.collaboration.finish import close_dead_runs  # noqa: PLC0415 - rarely needed
+            from weft.runtime.runners.recovery import close_dead_turns  # noqa: PLC0415 - rarely needed
 
-            closed += close_dead_runs(executor, actor)
+            closed += close_dead_runs(executor, actor) + close_dead_turns(executor, actor)
     return closed

@@ -8,11 +8,12 @@ from weft.argument_checks import checks_arguments, takes_options
 from weft.errors import InvalidInputError
 from weft.grove.handle import Handle
 from weft.runtime import operations
-from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.runners.options import PreviewOptions
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
 from weft.tree.authorship import AuthorSpan
+from weft.tree.citation import Citation
 from weft.tree.content import Content
 from weft.tree.edge import Edge, Source, SourceRole
 from weft.tree.item import Item
@@ -62,6 +63,11 @@ class NodeHandle(Handle[Node]):
     @property
     def text(self) -> str:
         return self.value.text
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """What an answer cites of the sources that it was given; an unknown number has no source."""
+        return self.value.citations
 
     @property
     def content(self) -> Content:
@@ -271,15 +277,15 @@ class NodeHandle(Handle[Node]):
         operation = RequestTimestamp(tree=self.value.tree_id, node=self.id, authorities=authorities)
         return self._grove.perform(operation)
 
-    @takes_options(ContextOptions)
-    def context(self, options: ContextOptions) -> "AssembledContext":
+    @takes_options(PreviewOptions)
+    def context(self, options: PreviewOptions) -> "AssembledContext":
         """Exactly what a model would see here, with a reason for everything that it would not."""
-        return self._grove.contexts.at(self.value.tree_id, self.id, options)
+        return preview_of(self._grove, self.value.tree_id, self.id, options)
 
-    @takes_options(ContextOptions)
-    def manifest(self, options: ContextOptions) -> "Manifest":
+    @takes_options(PreviewOptions)
+    def manifest(self, options: PreviewOptions) -> "Manifest":
         """What a model would and would not see here: the manifest of `context`."""
-        return self._grove.contexts.manifest(self.value.tree_id, self.id, options)
+        return preview_of(self._grove, self.value.tree_id, self.id, options).manifest
 
     def diff(self, other: "NodeHandle | str", *, paths: bool = False) -> "Difference":
         """Where the two paths part, and what the texts do not share; with `paths`, of all that follows."""
@@ -307,15 +313,15 @@ class NodeHandle(Handle[Node]):
     def _as_it_is(self) -> "NodeHandle":
         return self._grove.tree(self.value.tree_id).node(self.value.id)
 
-    @takes_options(ContextOptions)
-    def envelope(self, options: ContextOptions) -> "Envelope":
+    @takes_options(PreviewOptions)
+    def envelope(self, options: PreviewOptions) -> "Envelope":
         """The request from here in layers, with all that its turns attached."""
-        return self._grove.layers.envelope(self.value.tree_id, self.value.id, options)
+        return preview_of(self._grove, self.value.tree_id, self.id, options).laid_out
 
-    @takes_options(ContextOptions)
-    def prepare(self, options: ContextOptions) -> "AssembledContext":
+    @takes_options(PreviewOptions)
+    def prepare(self, options: PreviewOptions) -> "AssembledContext":
         """The context of a dialogue, to be sent by `generate(prepared=…)`, or by yourself and kept: `grove.layers.keep`."""
-        context = self._grove.layers.at(self.value.tree_id, self.value.id, options)
+        context = preview_of(self._grove, self.value.tree_id, self.id, options)
         _ = context.laid_out
         return context
 
@@ -398,6 +404,13 @@ class NodePath(Sequence[NodeHandle]):
     def turn(self) -> "NodePath":
         """The current turn: the trailing run of human nodes."""
         return NodePath(self._grove, self.value.turn)
+
+
+def preview_of(grove: "Grove", tree: str, node: str | None, options: PreviewOptions) -> "AssembledContext":
+    """What would be sent from a place, by the runner that is named, if any."""
+    if options.names_runner:
+        return grove.runners.preview(tree, node, options)
+    return grove.contexts.at(tree, node, options)
 
 
 def node_reference(node: NodeHandle | str) -> str:

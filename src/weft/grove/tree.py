@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from weft.argument_checks import checks_arguments, option, takes_options
 from weft.grove.handle import Handle
-from weft.grove.node import NodeHandle, NodePath, node_reference, sources_of
+from weft.grove.node import NodeHandle, NodePath, node_reference, preview_of, sources_of
 from weft.runtime import operations, undo
 from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.options import GenerationOptions, RunOptions
+from weft.runtime.runners.options import AskOptions, PreviewOptions
 from weft.tree.attempt import RawResponse
 from weft.tree.content import Content
 from weft.tree.event_kinds import HistoryEntry, HistoryStep
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from weft.context.envelope import Envelope
     from weft.context.result import AssembledContext
     from weft.grove.agent import Collaborated
+    from weft.grove.answer import Answer, AnswerStream
     from weft.grove.search import SearchHit
     from weft.provenance.findings import Report
     from weft.runtime.collaboration.commands.session import CommandResults
@@ -139,10 +141,10 @@ class TreeHandle(Handle[Tree]):
         )
         return NodeHandle(self._grove, self._grove.perform(operation))
 
-    @takes_options(ContextOptions)
-    def context(self, options: ContextOptions) -> "AssembledContext":
+    @takes_options(PreviewOptions)
+    def context(self, options: PreviewOptions) -> "AssembledContext":
         """What a model would see at the current node, uncommitted text included."""
-        return self._grove.contexts.at(self.id, None, options)
+        return preview_of(self._grove, self.id, None, options)
 
     def prefer(self, **settings: "JsonValue") -> "TreeHandle":
         """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""
@@ -271,10 +273,10 @@ class TreeHandle(Handle[Tree]):
         """Destroy the tree for good; `confirm` must be its id."""
         return self._grove.perform(operations.DeleteTree(tree=self.id, confirm=confirm))
 
-    @takes_options(ContextOptions)
-    def envelope(self, options: ContextOptions) -> "Envelope":
+    @takes_options(PreviewOptions)
+    def envelope(self, options: PreviewOptions) -> "Envelope":
         """The request from the current node, in layers."""
-        return self._grove.layers.envelope(self.id, None, options)
+        return preview_of(self._grove, self.id, None, options).laid_out
 
     def chat(self) -> str:
         """The path to the current node as a Markdown chat."""
@@ -298,6 +300,24 @@ class TreeHandle(Handle[Tree]):
     def stream(self, options: GenerationOptions) -> "Stream[NodeHandle]":
         """The same as it comes."""
         return self._grove.generations.stream(self.id, None, options)
+
+    @takes_options(AskOptions)
+    def ask(self, options: AskOptions) -> "Answer":
+        """Ask here, and wait for the answer: `tree.ask("Why the fog?", runner="vault")`.
+
+        The question becomes a node, and the answer one below it.
+        """
+        from weft.grove.answer import start_answer  # noqa: PLC0415 - few calls ask a model
+
+        with start_answer(self._grove, self.id, options) as stream:
+            return stream.result()
+
+    @takes_options(AskOptions)
+    def ask_stream(self, options: AskOptions) -> "AnswerStream":
+        """The same as it goes on: iterate it for events."""
+        from weft.grove.answer import start_answer  # noqa: PLC0415 - few calls ask a model
+
+        return start_answer(self._grove, self.id, options)
 
     @takes_options(CollaborateOptions)
     def collaborate(self, options: CollaborateOptions) -> "Collaborated":

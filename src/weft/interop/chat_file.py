@@ -15,7 +15,7 @@ from weft.tree.json import JsonValue
 
 _ROLES = {"user": "user", "ai": "assistant", "assistant": "assistant", "system": "system"}
 _SAID_BY = {"user": "user", "assistant": "ai", "system": "system"}
-_HEADER = re.compile(r"\*\*(user|ai|assistant|system)\*\*: ?", re.IGNORECASE)
+_HEADER = re.compile(r"(?:#{1,6} +)?\*\*(user|ai|assistant|system)\*\*: ?", re.IGNORECASE)
 _CONTEXT = re.compile(r"\[Context: (.*)\]\s*\Z")
 _TIME = re.compile(r"\[Timestamp: (.*)\]\s*\Z")
 _COMMENT = re.compile(r"<!-- (weft|copilot)-context: (.*) -->\s*\Z")

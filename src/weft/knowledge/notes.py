@@ -36,6 +36,13 @@ class NotePlace(NamedTuple):
     """Its path; with the vault's name before it if a vault mounted earlier has a note of the same path."""
 
 
+class FreshItems(NamedTuple):
+    """Items as they are now, by id, and the ids of those whose source is gone."""
+
+    items: dict[str, ContextItem]
+    deleted: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class Mounted:
     """All vaults, in the order in which they were mounted."""
@@ -240,12 +247,12 @@ class Mounted:
             self.warnings.append(f"{path} is left out: {error.message}")
             return None
 
-    def fresh(self, items: Iterable[Item | ContextItem]) -> dict[str, ContextItem]:
+    def fresh(self, items: Iterable[Item | ContextItem]) -> "FreshItems":
         """The notes of vaults among the items, by id, as they are now; other items are left out."""
         current: dict[str, ContextItem] = {}
+        deleted: set[str] = set()
         notes = [each for each in items if each.type in {"note", "active_note"}] if self.vaults else []
-        if notes:
-            self._warn_of_missing_vaults()
+        complete = bool(notes) and self._has_all_vaults()
         for each in notes:
             if each.id in current:
                 continue
@@ -254,12 +261,16 @@ class Mounted:
                 # It keeps the id by which it was attached, even if a shorter one is unique now.
                 current[each.id] = replace(read, item=replace(read.item, id=each.id))
             except NotFoundError:
-                continue
+                # A note whose text came in a call has no time, and never was in a vault.
+                if complete and each.modified is not None:
+                    deleted.add(each.id)
             except WeftError as error:
                 self.warnings.append(f"{each.id} is shown as it was attached: {error.message}")
-        return current
+        return FreshItems(current, frozenset(deleted))
 
-    def _warn_of_missing_vaults(self) -> None:
+    def _has_all_vaults(self) -> bool:
+        """False if a folder cannot be read; a warning names each."""
+        count = len(self.warnings)
         for vault in self.vaults:
             try:
                 self.folder(vault)
@@ -267,6 +278,7 @@ class Mounted:
                 self.warnings.append(
                     f"vault {vault.name}: {error.message}; its notes are shown as they were attached"
                 )
+        return len(self.warnings) == count
 
 
 def _plain(path: str) -> str:

@@ -27,6 +27,7 @@ TREE_FIELDS = (
 _COVERED: dict[str, str] = {
     "agent": "name type model_ref configuration permissions created_at archived_at hidden",
     "attempt": "outcome idempotency_key error started_at ended_at",
+    "citations": "ordinal number source title start end",
     "document": "title revision created_at updated_at archived_at hidden",
     "envelope": "provider attempt sha256 prefix total predicted cached created_at",
     "memory": "kind label body created_at removed",
@@ -38,6 +39,7 @@ _COVERED: dict[str, str] = {
     "tag": "kind label created_at removed",
     "timestamp": "target statement digest authority token certificates certified_at created_at",
     "token": "hash label created_at expires_at revoked_at",
+    "toolResult": "tool arguments sha256 size lines created_at",
     "trace": "ordinal kind label created_at removed",
     "typing": "kept removed added",
     "vault": "name path created_at removed",
@@ -149,6 +151,17 @@ def group_fingerprint(row: Row, first: str | None, last: str | None) -> Fingerpr
 def items_fingerprint(node: str, rows: Sequence[Row]) -> Fingerprint:
     """The items that a node was created with, in order."""
     return Fingerprint(f"items:{node}", digest_of(*(_item(row) for row in rows)))
+
+
+def citations_fingerprint(node: str, rows: Sequence[Row]) -> Fingerprint:
+    """What a node cites, in order."""
+    digest = digest_of(*([row[name] for name in _COLUMNS["citations"]] for row in rows))
+    return Fingerprint(f"citations:{node}", digest)
+
+
+def tool_result_fingerprint(row: Row, node: str, agent: str) -> Fingerprint:
+    """A result that was put aside, with the turn that it was made for."""
+    return Fingerprint(f"toolResult:{row['number']}", _digest("toolResult", row, node, agent))
 
 
 def item_fingerprint(node: str, row: Row) -> Fingerprint:

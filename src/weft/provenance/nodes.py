@@ -57,12 +57,13 @@ class AttachedRows:
     summaries: dict[int, str] = field(default_factory=dict[int, str])
     sources: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     items: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
+    citations: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     choices: dict[int, Any] = field(default_factory=dict[int, Any])
     responses: dict[int, Any] = field(default_factory=dict[int, Any])
 
 
 def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequence[int]) -> AttachedRows:
-    """All of it for a run of keys, in five queries."""
+    """All of it for a run of keys, in six queries."""
     attached = AttachedRows()
     low, high = min(keys), max(keys)
     dense = high - low < 4 * len(keys)
@@ -79,6 +80,8 @@ def attached_rows(session: Session, findings: Findings, tree: int, keys: Sequenc
         attached.sources.setdefault(row.target, []).append(row)
     for row in of(schema.attachments, schema.attachments.c.node):
         attached.items.setdefault(row.node, []).append(row)
+    for row in of(schema.citations, schema.citations.c.node):
+        attached.citations.setdefault(row.node, []).append(row)
     for row in of(schema.node_responses, schema.node_responses.c.node):
         attached.choices[row.node] = row
     wanted = sorted({row.response for row in attached.choices.values()})
@@ -163,6 +166,7 @@ def _check_flags(findings: Findings, row: NodeRow, mine: AttachedRows) -> None:
         ("sources", Flag.HAS_SOURCES, row.key in mine.sources),
         ("attachments", Flag.HAS_ATTACHMENTS, row.key in mine.items),
         ("response", Flag.HAS_RESPONSE, row.key in mine.choices),
+        ("citations", Flag.HAS_CITATIONS, row.key in mine.citations),
     ):
         if bool(row.flags & flag) != there:
             findings.differs_in("node", row.ulid, f"flag for {name}", row.flags)

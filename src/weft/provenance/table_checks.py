@@ -34,6 +34,7 @@ from weft.provenance.fingerprints import (
     summary_fingerprint,
     tag_fingerprint,
     token_fingerprint,
+    tool_result_fingerprint,
     trace_seal,
     typing_fingerprint,
     user_fingerprint,
@@ -54,6 +55,7 @@ _COVERED: dict[str, tuple[str, str]] = {
     "agent": ("agent", "name, type, model, configuration, permissions or times"),
     "attempt": ("attempt", "agent, parent, outcome, request, manifest or times"),
     "choice": ("response", "choice"),
+    "citations": ("citation", "number, source or place"),
     "document": ("document", "title, revision or times"),
     "envelope": ("envelope", "agent, provider, record, tokens or time"),
     "group": ("folded range", "name, description, ends or state"),
@@ -70,6 +72,7 @@ _COVERED: dict[str, tuple[str, str]] = {
     "tag": ("tag", "label or times"),
     "timestamp": ("timestamp", "target, digest, authority, token or certificates"),
     "token": ("token", "user, hash, label, kind or times"),
+    "toolResult": ("tool result", "turn, agent, tool, arguments, text or time"),
     "typing": ("typing", "text"),
     "user": ("user", "name, agent or times"),
     "vault": ("vault", "name, folder or times"),
@@ -160,6 +163,7 @@ def check_bodies(mine: Inspection) -> None:
         (schema.attachments, schema.attachments.c.sha256, "attachment"),
         (schema.responses, schema.responses.c.sha256, "response"),
         (schema.requests, schema.requests.c.segment, "request segment"),
+        (schema.tool_results, schema.tool_results.c.sha256, "tool result"),
     ):
         there = and_(bodies.c.tree == table.c.tree, bodies.c.sha256 == column)
         here = table.c.tree == mine.tree, bodies.c.tree.is_(None)
@@ -195,6 +199,13 @@ def check_calls(mine: Inspection) -> None:
         digest = None if manifest is None else manifest.sha256
         agent, parent = mine.agent(row.agent), mine.names(row.parent)
         mine.compare(row.ulid, attempt_fingerprint(row._asdict(), agent, parent, response, digest))
+
+
+def check_tool_results(mine: Inspection) -> None:
+    """Results that were put aside; their texts are bodies."""
+    for row in mine.of_tree(schema.tool_results, "number"):
+        node, agent = mine.names(row.node), mine.agent(row.agent)
+        mine.compare(str(row.number), tool_result_fingerprint(row._asdict(), node, agent))
 
 
 def _check_request(mine: Inspection, attempt: Any) -> None:

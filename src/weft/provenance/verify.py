@@ -16,6 +16,7 @@ from weft.provenance.damaged_rows import fetch, pages, text_of, values_of
 from weft.provenance.findings import Findings, Report
 from weft.provenance.fingerprints import (
     choice_fingerprint,
+    citations_fingerprint,
     grove_fingerprint,
     item_fingerprint,
     items_fingerprint,
@@ -42,6 +43,7 @@ from weft.provenance.table_checks import (
     check_packed,
     check_references,
     check_summary,
+    check_tool_results,
     check_users,
     forget_document,
     report_missing_rows,
@@ -210,6 +212,7 @@ class _Check:
         self._tree_nodes(mine, replay, progress)
         check_bodies(mine)
         check_calls(mine)
+        check_tool_results(mine)
         check_envelopes(mine)
         check_labels(mine)
         check_memory(mine)
@@ -404,6 +407,8 @@ def _check_items(mine: Inspection, row: NodeRow, attached: AttachedRows, replay:
         attached_by, detached_by = replay.items.get((row.ulid, item.ordinal), (None, None))
         findings.compare("attachment", name, "attached by", item.attached_by, attached_by)
         findings.compare("attachment", name, "detached by", item.detached_by, detached_by)
+    if cited := [each._asdict() for each in attached.citations.get(row.key, ())]:
+        mine.compare(row.ulid, citations_fingerprint(row.ulid, cited))
     choice = attached.choices.get(row.key)
     response = None if choice is None else attached.responses.get(choice.response)
     if choice is not None and response is not None:

@@ -2,7 +2,7 @@
 
 `compatible:ollama/llama3.2` names a preset and its model. An endpoint of one's own is set by the
 environment: `WEFT_COMPATIBLE_LAB=https://lab.example/v1` makes `compatible:lab/model`, and
-`WEFT_COMPATIBLE_LAB_PRIVATE=1` says that it is on the own network.
+`WEFT_COMPATIBLE_LAB_PRIVATE=1` says that it is on the own network. `weft endpoints add lab URL` keeps one.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from weft.providers.endpoint import Endpoint
 from weft.providers.events import Event
 from weft.providers.keys import ADDRESSES, Keys
 from weft.providers.openai.chat import InterfaceCall, OpenAIInterface, chat_body, completion_body
+from weft.providers.saved_endpoints import SavedEndpoints
 from weft.providers.sdk_import import sdk_import
 from weft.tree.cache_profile import AUTOMATIC_CACHE
 from weft.tree.json import JsonValue
@@ -181,7 +182,10 @@ class Compatible:
         environment: Mapping[str, str] | None = None,
         connections: Mapping[str, Connection] | None = None,
         keys: Keys | None = None,
+        saved: SavedEndpoints | None = None,
     ) -> None:
+        # What a test gives as the environment is all that it has.
+        self._saved = saved if saved is not None or environment is not None else SavedEndpoints()
         self._presets = dict(PRESETS if presets is None else presets)
         self._environment = os.environ if environment is None else environment
         self._connections = dict(connections or {})
@@ -189,8 +193,11 @@ class Compatible:
         self._clients: dict[tuple[str, str], OpenAIClient] = {}
 
     def endpoints(self) -> dict[str, Preset]:
-        """All endpoints: the presets, and those that the environment sets."""
+        """All endpoints: the presets, those that were added, and those that the environment sets."""
         endpoints = dict(self._presets)
+        for name, each in ({} if self._saved is None else self._saved.usable()).items():
+            base = endpoints.get(name, Preset(url=each.url, profile=_HOSTED))
+            endpoints[name] = _moved(base, each.url, private=each.private)
         for variable, url in self._environment.items():
             if not variable.startswith(_PREFIX) or not url.strip() or _is_flag(variable, url):
                 continue

@@ -7,7 +7,6 @@ they were set for; no other address receives them.
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Protocol, cast
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, StorageError, Trouble, WeftError
 from weft.providers.endpoint import Endpoint
+from weft.providers.private_file import damaged, read_private, write_private
 from weft.redaction import protect_secret
 
 
@@ -48,7 +48,6 @@ _FOR = "_FOR"
 """After the variable of a key: the host that the key is for."""
 _KEY_LIMIT = 4_096
 _A_KEY = "a key is one line of letters, digits and signs"
-_DAMAGED = Hint(HintKind.KEY_FILE)
 
 VARIABLES: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -205,7 +204,7 @@ class Keys:
 
     def set(self, name: str, value: str, host: str | None = None) -> FoundKey:
         """Keep a key for a host, by default the vendor's own: in the keyring, or else in the file."""
-        _checked(name)
+        check_key_name(name)
         host = host or own_host(name)
         if host is None:
             raise InvalidInputError(f"a key for {name} needs a host")
@@ -220,7 +219,7 @@ class Keys:
 
     def delete(self, name: str, host: str | None = None) -> None:
         """Forget the keys of that name that are stored, or the one for a host; the environment stays."""
-        _checked(name)
+        check_key_name(name)
         stored = self._read_file()
         entries = [
             each
@@ -267,40 +266,13 @@ class Keys:
         return [str(each) for each in entries if _NAME.match(_split(str(each))[0])]
 
     def _read_file(self) -> dict[str, str]:
-        path = self.file()
-        try:
-            status = path.stat()
-            if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
-                raise StorageError(
-                    f"{path} is readable by other users", hint=Hint(HintKind.SETUP, text=f"chmod 600 {path}")
-                )
-            stored = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            # The error quotes the file, which may hold a key.
-            raise StorageError(f"{path} cannot be read ({type(error).__name__})", hint=_DAMAGED) from None
-        if not isinstance(stored, dict) or not all(
-            isinstance(value, str) for value in cast("dict[str, object]", stored).values()
-        ):
-            raise StorageError(f"{path} is not a key file", hint=_DAMAGED)
-        return cast("dict[str, str]", stored)
+        stored = read_private(self.file(), "key")
+        if not all(isinstance(value, str) for value in stored.values()):
+            raise damaged(self.file(), "key")
+        return stored
 
     def _write_file(self, stored: Mapping[str, str]) -> None:
-        path = self.file()
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as out:
-                out.write(json.dumps(dict(sorted(stored.items())), indent=1).encode() + b"\n")
-                out.flush()
-                os.fsync(out.fileno())
-            temporary.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
-            raise StorageError(f"cannot write the key to {path}: {error.strerror}") from None
+        write_private(self.file(), stored, "key")
 
 
 def own_host(name: str) -> str | None:
@@ -315,7 +287,7 @@ def host_of(text: str) -> str:
 
 def variable_of(name: str) -> str:
     """The variable of a key of that name."""
-    return _PREFIX + re.sub(r"[^A-Z0-9]", "_", _checked(name).upper())
+    return _PREFIX + re.sub(r"[^A-Z0-9]", "_", check_key_name(name).upper())
 
 
 def _entry(name: str, host: str | None) -> str:
@@ -328,7 +300,7 @@ def _split(entry: str) -> tuple[str, str | None]:
     return name, host or own_host(name)
 
 
-def _checked(name: str) -> str:
+def check_key_name(name: str) -> str:
     if not _NAME.match(name):
         raise InvalidInputError(
             f"{name!r} is not a valid key name", hint="use a provider's, such as anthropic"

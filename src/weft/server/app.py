@@ -17,7 +17,7 @@ from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
 from weft.server.auth import COOKIE, Authenticator, ServerSettings
 from weft.server.middleware import PAGE_POLICY, Guard
-from weft.server.routes import events, recipes, records, trees
+from weft.server.routes import ask, events, operations, recipes, records, trees, views
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
@@ -52,7 +52,7 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
     )
     app.state.authenticator = Authenticator(grove, chosen)
     _set_up(app, chosen)
-    for router in (recipes.router, records.router, trees.router, events.router, _pages):
+    for router in ROUTERS:
         app.include_router(router)
     for kind in (WeftError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
@@ -141,3 +141,16 @@ def _page(document: dict[str, Any]) -> str:
         f"<h1>{title}</h1><p>{html.escape(document['info']['description'])} "
         f'<a href="/openapi.json">openapi.json</a></p>{"".join(parts)}</html>'
     )
+
+
+ROUTERS = (
+    recipes.router,
+    records.router,
+    trees.router,
+    ask.router,
+    operations.router,
+    views.router,
+    events.router,
+    _pages,
+)
+"""Everything that a server answers."""

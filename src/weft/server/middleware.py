@@ -23,7 +23,7 @@ _HEADERS: Iterable[tuple[bytes, bytes]] = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 _CORS: Iterable[tuple[bytes, bytes]] = (
-    (b"access-control-allow-methods", b"GET, POST"),
+    (b"access-control-allow-methods", b"GET, POST, PUT, PATCH"),
     (b"access-control-allow-headers", b"authorization, content-type, x-user-id, last-event-id"),
     (b"access-control-max-age", b"600"),
 )

@@ -1,6 +1,6 @@
 """Query options: one options class reads, checks and describes the query of a route."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
@@ -10,11 +10,14 @@ from weft.argument_checks import (
     LazyCheck,
     Options,
     OptionSpec,
+    check_option,
     option_checks,
     options_from_texts,
     refuse_unknown,
     wire_name,
 )
+from weft.errors import InvalidInputError
+from weft.tree.json import JsonValue
 
 T = TypeVar("T", bound=Options)
 
@@ -37,22 +40,52 @@ _BOUNDS = {
 
 def query_of(options: type[Options]) -> dict[str, Any]:
     """Describe the query of a route: every option that a query can express."""
-    defaults = {each.name: each.default for each in fields(options)}
     parameters: list[dict[str, Any]] = []
+    for name, schema, required, spec in _described(options):
+        form = {"content": {"application/json": {"schema": schema}}}
+        parameters.append(
+            {
+                "name": name,
+                "in": "query",
+                "required": required,
+                "description": spec.help,
+                **(form if schema.get("type") == "object" else {"schema": schema}),
+            }
+        )
+    return {"parameters": parameters}
+
+
+def body_schema(options: type[Options], **more: dict[str, Any]) -> dict[str, Any]:
+    """Describe a JSON body: every option that JSON can express, and fields of the route's own."""
+    described = list(_described(options))
+    properties = {name: {**schema, "description": spec.help} for name, schema, _, spec in described}
+    required = [name for name, _, needed, _ in described if needed]
+    schema: dict[str, Any] = {"type": "object", "properties": {**properties, **more}}
+    return {**schema, "required": required} if required else schema
+
+
+def read_body(body: Mapping[str, JsonValue], options: type[T]) -> T:
+    """The options that a body gives; an error names the field."""
+    named = {wire_name(name, spec): name for name, (_, spec) in option_checks(options).items()}
+    refuse_unknown(body, list(named), "field")
+    read: dict[str, Any] = {}
+    for wire, value in body.items():
+        check, spec = option_checks(options)[named[wire]]
+        read[named[wire]] = tuple(value) if isinstance(value, list) else value
+        check_option(wire, read[named[wire]], check, spec)
+    for name, _, needed, spec in _described(options):
+        if needed and named[name] not in read:
+            raise InvalidInputError(f"{name} is missing", hint=spec.help, path=name)
+    return options(**read)
+
+
+def _described(options: type[Options]) -> Iterator[tuple[str, dict[str, Any], bool, OptionSpec]]:
+    """Of every option its name on the wire, its schema, whether it is required, and its description."""
+    defaults = {each.name: each.default for each in fields(options)}
     for name, (check, spec) in option_checks(options).items():
         if schemas := [_schema(schema, spec) for schema, probe in _PROBES if _accepts(check, probe)]:
             schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-            form = {"content": {"application/json": {"schema": schema}}}
-            parameters.append(
-                {
-                    "name": wire_name(name, spec),
-                    "in": "query",
-                    "required": defaults[name] is MISSING,
-                    "description": spec.help,
-                    **(form if schema.get("type") == "object" else {"schema": schema}),
-                }
-            )
-    return {"parameters": parameters}
+            yield wire_name(name, spec), schema, defaults[name] is MISSING, spec
 
 
 def read_query(request: Request, options: type[T]) -> T:

@@ -63,6 +63,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         409: "Conflict with another change.",
         413: "Too large.",
         422: "The part that may not be cut is larger than the budget.",
+        502: "A model or its provider failed.",
         503: "A service that is needed is not available.",
         507: "The database cannot store it.",
     }.items()

@@ -128,6 +128,8 @@ class RunRow(NamedTuple):
     attempt: str | None
     """The call that the last turn was."""
     started_at: int
+    runner: str | None = None
+    """None: a collaborator's."""
 
 
 def run_row(session: Session, tree: int, run: str) -> RunRow | None:

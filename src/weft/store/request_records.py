@@ -84,14 +84,21 @@ def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = N
 
 
 def sent_from(
-    session: Session, tree: int, *, agent: int, nodes: Sequence[int] | None = None, limit: int | None = None
+    session: Session,
+    tree: int,
+    *,
+    agent: int | None = None,
+    nodes: Sequence[int] | None = None,
+    limit: int | None = None,
 ) -> list[Any]:
-    """The envelopes for an agent, of these nodes or of all: without what is in them, with the depth of their turns."""
+    """Envelopes, for this agent, of these nodes: without what is in them, with the depth of their turns."""
     there = (
         select(*_LIGHT, _nodes.c.depth)
         .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
-        .where(_envelopes.c.tree == tree, _envelopes.c.agent == agent, _envelopes.c.legacy.is_(False))
+        .where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(False))
     )
+    if agent is not None:
+        there = there.where(_envelopes.c.agent == agent)
     if nodes is not None:
         there = there.where(session.dialect.among(_envelopes.c.node, nodes))
     return list(session.execute(there.limit(limit)))

@@ -58,6 +58,7 @@ class Flag:
     """Made of two nodes: the event that made it names the second."""
     BLANK = 64
     """White space and nothing else: a part of documents, not of dialogues."""
+    HAS_CITATIONS = 128
 
 
 class NodeRow(NamedTuple):

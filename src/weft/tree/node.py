@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from weft.tree.agent import AgentType
+from weft.tree.citation import Citation
 from weft.tree.content import Content, kind_of, spoken_text
 from weft.tree.edge import Edge, EdgeType
 from weft.tree.item import Item
@@ -68,6 +69,8 @@ class Node:
     created_at: datetime
     edited_from: str | None = None
     attachments: tuple[Item, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    """What it cites of the sources that it was given."""
     edge: Edge | None
     """None for the root only."""
     depth: int
@@ -108,6 +111,10 @@ def node_marks(node: Node, annotations: int = 0) -> Iterator[str]:
         yield counted(annotations, "annotation")
     if node.attachments:
         yield f"{len(node.attachments)} attached"
+    if node.citations:
+        yield counted(len(node.citations), "citation")
+    if unknown := [each.number for each in node.citations if not each.is_known]:
+        yield f"unknown source {', '.join(f'[{number}]' for number in dict.fromkeys(unknown))}"
 
 
 def counted(number: int, word: str) -> str:

@@ -38,7 +38,7 @@ def _lines(work: Workplace) -> dict[str, str]:
     return {
         "view ID [full] [with-annotations]": f"view {a} full with-annotations",
         "view branch:ID as:prose|nodes": f"view branch:{b} as:prose",
-        "view result:N": "view result:1",
+        "view result:N [lines:A-B]": "view result:1",
         "list ID continuations|annotations|links|versions": f"list {a} continuations",
         "tree [from:ID] [depth:N] [summary]": f"tree from:{a} depth:2 summary",
         "switch to ID": f"switch to {a}",

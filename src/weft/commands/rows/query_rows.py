@@ -4,6 +4,7 @@ from functools import partial
 
 from weft.commands import actions as a
 from weft.commands.grammar import (
+    LINES,
     RESULT,
     CommandRow,
     SlotKind,
@@ -101,7 +102,13 @@ ROWS: tuple[CommandRow, ...] = (
             shown=False,
             tool=False,
         ),
-        form(a.ViewResultCommand, "viewed", changed(RESULT, also=""), noun="result"),
+        form(
+            a.ViewResultCommand,
+            "viewed",
+            changed(RESULT, also=""),
+            changed(LINES, optional=True),
+            noun="result",
+        ),
         tool="See one node (in short, or with `full`), a branch from the root to a node, or an earlier result.",
         verbs=(
             "show, look, look at, open, inspect, see, display, examine, peek at, peek, check, check on, check out, "

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, pairwise
-from typing import NamedTuple
 
 from weft.context.items.item_types import ADDITIONAL, ELEMENTS, ContextItem, ItemType
 from weft.errors import InvalidInputError
+from weft.tree.citation import CitedSource
 
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
 _SELECTED = "attach a selection of it"
@@ -118,14 +118,6 @@ def _shown(item: ContextItem, block: Block, form: ItemForm, shown: str | None) -
 
 def shown_content(item: ContextItem) -> str:
     return close_nothing(clean(item.content))
-
-
-class CitedSource(NamedTuple):
-    """What a number stands for that an answer may cite."""
-
-    number: int
-    id: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

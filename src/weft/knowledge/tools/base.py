@@ -8,14 +8,15 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from weft.context.items.blocks import CitedSource, ToolOutput, close_nothing, one_line, render_item
+from weft.context.items.blocks import ToolOutput, close_nothing, one_line, render_item
 from weft.context.items.item_types import ContextItem
-from weft.errors import InvalidInputError, UnavailableError
+from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.knowledge.notes import Mounted
 from weft.knowledge.retrieval import Period, Retrieval
 from weft.knowledge.tools.argument_schema import check_against_schema
 from weft.plugins import Plugins
 from weft.tree.agent import Permission
+from weft.tree.citation import CitedSource
 from weft.tree.json import JsonObject, JsonValue
 
 
@@ -45,6 +46,10 @@ class WebSearch(Protocol):
         ...
 
 
+def _no_result(number: int) -> str:
+    raise NotFoundError(f"there is no result {number}", hint="results belong to a turn: say which one")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """Everything that a tool can read: what its caller may read."""
@@ -56,6 +61,8 @@ class ToolContext:
         lambda _question, _places, _limit, _period: Retrieval()
     )
     """The best passages of notes, documents and nodes about a question."""
+    result: Callable[[int], str] = _no_result
+    """The whole text of a result that was put aside, by its number."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""
@@ -127,6 +134,9 @@ def _model(arguments: object) -> type[ToolArguments]:
     return cast("type[ToolArguments]", arguments)
 
 
+_MOST_LINES = 400
+_MOST_CHARACTERS = 16_000
+"""What a part of a note or of a result has at most."""
 _CITE = "Cite what you use: put the number of its source in brackets right after the statement, such as [{}]."
 _ONLY = "Cite only sources of this list, by these numbers"
 _SEVERAL = "; several are written [{}][{}]"
@@ -164,6 +174,20 @@ def say(
     """An output without sources."""
     content = "\n\n".join(filter(None, [instruction, close_nothing(text)]))
     return ToolOutput(name=name, content=content, attributes=dict(attributes or {}))
+
+
+def part_of(lines: Sequence[str], start: int, end: int | None = None) -> tuple[str, int, str]:
+    """As many lines from one on as suit a turn, the last of them, and what to say if that one is cut."""
+    last = min(len(lines), start + _MOST_LINES - 1, len(lines) if end is None else end)
+    size = 0
+    for number in range(start, last + 1):
+        size += len(lines[number - 1]) + 1
+        if size > _MOST_CHARACTERS and number > start:
+            last = number - 1
+            break
+    part = "\n".join(lines[start - 1 : last])
+    cut = f"Line {last:,} is longer than what is shown of it." if len(part) > _MOST_CHARACTERS else ""
+    return part[:_MOST_CHARACTERS], last, cut
 
 
 def _guidance(sources: Sequence[CitedSource]) -> str:

@@ -46,4 +46,5 @@ LOCAL_SEARCH = Tool(
     description="Find what the user's notes, documents and conversations say about a question.",
     arguments=SearchArguments,
     run=_run,
+    pages=True,
 )

@@ -9,13 +9,11 @@ from weft.context.items.item_types import ContextItem, note, selection
 from weft.context.items.note_lookup import ListedNote, NoteReference, resolve_notes
 from weft.errors import InvalidInputError, NotFoundError
 from weft.knowledge.notes import Mounted
-from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, compose
+from weft.knowledge.tools.base import Tool, ToolArguments, ToolContext, compose, part_of
 
 _INSTRUCTION = "This is the note that was asked for, as it is now:"
 _PART = "This is a part of the note that was asked for, as it is now:"
 _LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?\d{1,9})?")
-_MOST_LINES = 400
-_MOST_CHARACTERS = 16_000
 
 
 class ReadArguments(ToolArguments):
@@ -30,33 +28,20 @@ def _run(desk: ToolContext, asked: ReadArguments) -> ToolOutput:
     lines = whole.content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if begin > len(lines):
         raise InvalidInputError(f"{whole.id} has {len(lines):,} lines; line {begin:,} is not there")
-    end = _end(lines, begin)
-    part = "\n".join(lines[begin - 1 : end])
-    if begin == 1 and end == len(lines) and len(part) <= _MOST_CHARACTERS:
+    part, end, cut = part_of(lines, begin)
+    if begin == 1 and end == len(lines) and not cut:
         shown = note(whole.id, whole.content, created=whole.created, modified=whole.modified)
         return compose("readNote", _INSTRUCTION, [shown], first=desk.first, attributes={"path": whole.id})
-    shown = selection(whole.id, begin, end, part[:_MOST_CHARACTERS], modified=whole.modified)
+    shown = selection(whole.id, begin, end, part, modified=whole.modified)
     left = "" if end == len(lines) else f"It goes on: readNote with start {end + 1}."
-    if len(part) > _MOST_CHARACTERS:
-        left = f"Line {end:,} is longer than what is shown of it. {left}".strip()
     return compose(
         "readNote",
         _PART,
         [shown],
         first=desk.first,
         attributes={"path": whole.id, "lines": f"{begin}-{end} of {len(lines)}"},
-        after=left,
+        after=f"{cut} {left}".strip(),
     )
-
-
-def _end(lines: list[str], start: int) -> int:
-    """The last line of a part: as many lines as fit, but at least one."""
-    size = 0
-    for number in range(start, min(len(lines), start + _MOST_LINES - 1) + 1):
-        size += len(lines[number - 1]) + 1
-        if size > _MOST_CHARACTERS and number > start:
-            return number - 1
-    return min(len(lines), start + _MOST_LINES - 1)
 
 
 def _note(mounted: Mounted, path: str) -> tuple[ContextItem, int]:
@@ -87,4 +72,5 @@ READ_NOTE = Tool(
     description="Read one of the user's notes, by its path or name.",
     arguments=ReadArguments,
     run=_run,
+    pages=True,
 )

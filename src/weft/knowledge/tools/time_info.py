@@ -165,4 +165,5 @@ GET_TIME_INFO = Tool(
     description="Give the current time, and when “last week” and other periods begin and end.",
     arguments=TimeArguments,
     run=_run,
+    pages=True,
 )

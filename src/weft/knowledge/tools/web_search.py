@@ -42,5 +42,6 @@ WEB_SEARCH = Tool(
     description="Search the web.",
     arguments=WebArguments,
     run=_run,
+    pages=True,
     missing=lambda desk: desk.web_off if desk.web is None else None,
 )

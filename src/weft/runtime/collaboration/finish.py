@@ -151,7 +151,7 @@ def _words(content: Content) -> Text:
 def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) -> BrokenTurn | None:
     """If the call was a collaborator's own turn."""
     row = run_row(session, dead.call.tree, dead.call.run)
-    if row is None or agent_row(session, row.agent).ulid != dead.agent:
+    if row is None or row.runner is not None or agent_row(session, row.agent).ulid != dead.agent:
         return None
     return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
 
@@ -161,7 +161,9 @@ def close_dead_runs(executor: Executor, actor: Actor) -> int:
     with executor.store.read() as session:
         now = executor.clock()
         dead = [
-            row for row in runs_under_way(session) if row.held_until <= now or is_dead_process(row.holder)
+            row
+            for row in runs_under_way(session)
+            if row.runner is None and (row.held_until <= now or is_dead_process(row.holder))
         ]
     closed = 0
     for row in dead:

@@ -1,9 +1,7 @@
 """A collaborator's run from its first word to its reply: turn, batch, results, and again."""
 
 import contextlib
-import threading
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from weft.commands.catalog import not_run_note
 from weft.commands.reply import Result, failed, results_message
@@ -14,11 +12,9 @@ from weft.errors import (
     ConflictError,
     InvalidInputError,
     InvalidSyntaxError,
-    LimitExceededError,
     NotFoundError,
     WeftError,
 )
-from weft.ids import new_ulid
 from weft.runtime.collaboration.commands.session import CommandSession
 from weft.runtime.collaboration.finish import FinishRun, edge_in, note_broken_off
 from weft.runtime.collaboration.run_events import (
@@ -26,13 +22,11 @@ from weft.runtime.collaboration.run_events import (
     Began,
     Ending,
     Finished,
-    Notice,
-    Retrying,
     RunEvent,
-    ThinkingChunk,
     Turned,
 )
 from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.collaboration.run_loop import RunLoop
 from weft.runtime.collaboration.task import CollaborationTask
 from weft.runtime.collaboration.turn import Turn
 from weft.runtime.contexts.agent_context import InRun
@@ -41,112 +35,49 @@ from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.loom_view import LoomView
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.options import ContextOptions
-from weft.runtime.coordination.heartbeat import beating
-from weft.runtime.generation.run import GenerationRun
-from weft.runtime.generation.start_call import HOLD_SECONDS
 from weft.runtime.generation.start_point import StartPlace
-from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
-from weft.store.model_calls import MICROS, spent_on
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 
 
-class Collaboration:
-    """A run under way, in a thread of its own. Whoever listens reads its channel."""
+class Collaboration(RunLoop[RunEvent]):
+    """A collaborator's run under way."""
+
+    thread_name = "weft-collaborator"
 
     def __init__(self, caller: Caller, task: CollaborationTask) -> None:
-        self.channel: EventChannel[RunEvent] = EventChannel()
+        super().__init__(caller, task.options)
         self.results: list[Result] = []
-        self._caller = caller
-        self._executor = caller.executor
         self._task = task
-        self.id = new_ulid(self._executor.clock(), self._executor.entropy)
-        self._stopping = self._expired = self._lost = False
-        self._generation: GenerationRun | None = None
         self._session: CommandSession | None = None
-        self._log: RunLog | None = None
         self._exchanges: list[Exchange] = []
-        self._attempts: list[str] = []
-        self._turns = self._tokens = 0
-        self._guard = threading.Lock()
-        self._thread = threading.Thread(target=self._drive, name="weft-collaborator", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """No more text and no more commands; what there is, is stored. Returns at once."""
-        self._stopping = True
-        self._break_off()
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Wait until everything is stored."""
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-
-    @property
-    def is_over(self) -> bool:
-        return self._thread.ident is not None and not self._thread.is_alive()
 
     def _break_off(self) -> None:
+        super()._break_off()
         with self._guard:
-            generation, session = self._generation, self._session
-        if generation is not None:
-            generation.stop()
+            session = self._session
         if session is not None:
             session.stop()
-
-    @property
-    def _is_to_end(self) -> bool:
-        return self._stopping or self._expired or self._lost
-
-    def _drive(self) -> None:
-        try:
-            finished = self._work()
-        except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
-            self.channel.close(error)
-        else:
-            self.channel.put(finished)
-            self.channel.close()
 
     def _work(self) -> Finished:
         task = self._task
         place = task.tree_id, task.node_id
-        log = self._log = RunLog.begin(self._caller, place, agent=task.agent_key, run=self.id)
+        log = RunLog.begin(self._caller, place, agent=task.agent_key, run=self.id)
         self.channel.put(
             Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         )
-        clock = threading.Timer(task.options.seconds, self._expire)
-        clock.daemon = True
-        clock.start()
-        try:
-            with beating(log.beat, hold=HOLD_SECONDS, on_lost=self._lose):
-                # Whatever goes wrong, the text is stored before the reader sees the error.
-                try:
-                    return self._go_on(log)
-                except WeftError as error:
-                    return self._finish(log, Ending.FAILED, error=error)
-                except Exception:
-                    with contextlib.suppress(WeftError):
-                        self._finish(log, Ending.FAILED)
-                    raise
-        finally:
-            clock.cancel()
-
-    def show_life(self) -> None:
-        """Say now, and not at the next beat, that it goes on."""
-        if self._log is not None and not self._log.beat():
-            self._lose()
-
-    def _expire(self) -> None:
-        self._expired = True
-        self._break_off()
-
-    def _lose(self) -> None:
-        self._lost = True
-        self._break_off()
+        with self._alive(log, task.options.seconds):
+            # Whatever goes wrong, the text is stored before the reader sees the error.
+            try:
+                return self._go_on(log)
+            except WeftError as error:
+                return self._finish(log, Ending.FAILED, error=error)
+            except Exception:
+                with contextlib.suppress(WeftError):
+                    self._finish(log, Ending.FAILED)
+                raise
 
     def _go_on(self, log: RunLog) -> Finished:
         task = self._task
@@ -155,8 +86,7 @@ class Collaboration:
         with self._guard:
             self._session = session
         while True:
-            seconds = (self._executor.clock() - log.row.started_at) / MICROS
-            reached = task.options.reached(turns=self._turns, tokens=self._tokens, seconds=seconds)
+            reached = self._reached(log)
             if reached is not None or self._is_to_end:
                 return self._end(log, reached)
             self._turns += 1
@@ -189,20 +119,8 @@ class Collaboration:
         reply: Node | None = None,
         error: WeftError | None = None,
     ) -> Finished:
-        """End the run for the first reason that holds; `reached` is a limit's."""
-        if self._lost and error is None:
-            error = ConflictError(
-                "another run has this place by now", hint="what was said is kept; ask again from another node"
-            )
-        if isinstance(error, LimitExceededError):
-            return self._finish(log, Ending.LIMIT, error.message, reply, error)
-        if error is not None:
-            return self._finish(log, Ending.FAILED, None, reply, error)
-        if self._stopping:
-            return self._finish(log, Ending.STOPPED, "stopped", reply)
-        if self._expired:
-            reached = f"ended after {self._task.options.seconds:g} seconds"
-        return self._finish(log, Ending.DONE if reached is None else Ending.LIMIT, reached, reply)
+        ending, note, error = self._ending(reached, error)
+        return self._finish(log, ending, note, reply, error)
 
     def _run_turn(
         self, log: RunLog, session: CommandSession, turn: Turn
@@ -210,46 +128,13 @@ class Collaboration:
         """Have the model speak; its reply, if the run ends by it."""
         task = self._task
         seen = TurnAssembler(session, task.node_id, task.asked, tuple(self._exchanges))
-        try:
-            options = replace(task.options.generation, agent=task.agent.id, max_price=self._money_left())
-            place = StartPlace(tree=task.tree_id, node=log.head.ulid, turn=seen)
-            generation = GenerationRun(log.caller, place, options, observer=turn)
-            with self._guard:
-                self._generation = generation
-            generation.start()
-            if self._is_to_end:
-                generation.stop()
-            return self._hear(generation)
-        except WeftError as error:
-            return None, error
-        finally:
-            with self._guard:
-                self._generation = None
-
-    def _hear(self, generation: GenerationRun) -> tuple[Node | None, WeftError | None]:
-        reply: Node | None = None
-        error: WeftError | None = None
-        while (event := generation.channel.get()) is not None:
-            match event:
-                case Started():
-                    self._attempts += [slot.attempt for slot in event.slots]
-                case ThinkingChunk() | Retrying() | Notice():
-                    self.channel.put(event)
-                case NodeCompleted():
-                    reply = event.node
-                case Failed():
-                    error = event.error
-                case _:
-                    pass
-        return reply, error
-
-    def _money_left(self) -> Decimal | None:
-        limit = self._task.options.budget
-        if limit is None:
-            return None
-        with self._executor.store.read() as session:
-            spent = Decimal(spent_on(session, self._attempts)) / MICROS
-        return max(Decimal(0), limit - spent)
+        place = StartPlace(tree=task.tree_id, node=log.head.ulid, turn=seen)
+        return self._speak(
+            log,
+            place,
+            lambda: replace(task.options.generation, agent=task.agent.id, max_price=self._money_left()),
+            observer=turn,
+        )
 
     def _answer(self, log: RunLog, session: CommandSession, turn: Turn) -> None:
         """Run the batch, one after another; each is written down before it is begun."""

@@ -6,7 +6,7 @@ Bookkeeping, and no operations: the rows are gone when the run has ended.
 from dataclasses import dataclass, replace
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from weft.errors import ConflictError
 from weft.runtime.collaboration.presence import touch_cursor
@@ -21,7 +21,9 @@ from weft.store import schema
 from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
+from weft.store.session import Session
 from weft.store.transaction import Transaction
+from weft.store.tree_queries import node_row
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
@@ -71,8 +73,10 @@ class RunLog:
     batch: Batch = Batch()
 
     @classmethod
-    def begin(cls, caller: Caller, place: tuple[str, str], *, agent: int, run: str) -> "RunLog":
-        """Lease the node that is going to be extended, and move the agent's cursor there."""
+    def begin(
+        cls, caller: Caller, place: tuple[str, str], *, agent: int, run: str, runner: str | None = None
+    ) -> "RunLog":
+        """Lease the node that is going to be extended; a collaborator's cursor moves there."""
         (tree, node), actor = place, caller.actor
 
         def work(transaction: Transaction) -> tuple[RunRow, NodeRow]:
@@ -80,13 +84,15 @@ class RunLog:
             require_permission(transaction, actor, Permission.LOOM_GENERATE, "generate")
             state = scope.open_tree(tree)
             start = source_row(scope, state, node, "answer")
-            _refuse_twice(scope, state, agent)
+            if runner is None:
+                _refuse_twice(scope, state, agent)
             until = scope.now + HELD
             wanted = LeaseRow(state.key, start.position, run, agent, 0, until)
             lease = take_lease(transaction, state, wanted, scope.now)
             if lease.run != run:
                 raise lease_taken(scope.transaction, lease)
-            transaction.move_cursor(state.key, agent, start.key, scope.now)
+            if runner is None:
+                transaction.move_cursor(state.key, agent, start.key, scope.now)
             row = RunRow(
                 tree=state.key,
                 run=run,
@@ -101,6 +107,7 @@ class RunLog:
                 batch=Batch().dumped(),
                 attempt=None,
                 started_at=scope.now,
+                runner=runner,
             )
             add_run(transaction, row)
             return row, start
@@ -120,11 +127,15 @@ class RunLog:
 
     def begin_command(self, number: int) -> None:
         """Everything before this one is done; this one is begun now, and never again."""
-        self.batch = replace(self.batch, done=number)
-        dumped = self.batch.dumped()
+        self.keep_batch(replace(self.batch, done=number))
+
+    def keep_batch(self, batch: Batch, said: str | None = None) -> None:
+        """Write down how far the turn has come, before it goes on."""
+        self.batch = batch
+        values = {"batch": batch.dumped()} | ({} if said is None else {"said": said})
 
         def work(transaction: Transaction) -> None:
-            if not change_run(transaction, self.row.tree, self.row.run, batch=dumped):
+            if not change_run(transaction, self.row.tree, self.row.run, **values):
                 raise _ended_elsewhere()
 
         self.caller.store.write(work)
@@ -132,33 +143,16 @@ class RunLog:
     def follow(self) -> None:
         """Go on under what the agent itself wrote below the place since: the lease goes along."""
         with self.caller.store.read() as session:
-            if session.execute(self._written_below(self.head)).first() is None:
+            if session.execute(_written_below(self.row, self.head)).first() is None:
                 return
         self.head = self.caller.store.write(self._advance)
-
-    def _written_below(self, head: NodeRow):  # noqa: ANN202 - a select of keys
-        nodes = schema.nodes
-        return (
-            select(nodes.c.key)
-            .where(
-                nodes.c.tree == self.row.tree,
-                nodes.c.parent == head.position,
-                nodes.c.author == self.row.agent,
-                nodes.c.edge_type == _CONTINUATION,
-                nodes.c.pruned.is_(None),
-                nodes.c.hidden.is_(None),
-                nodes.c.created_at >= self.row.started_at,
-            )
-            .order_by(nodes.c.key.desc())
-            .limit(1)
-        )
 
     def _advance(self, transaction: Transaction) -> NodeRow:
         scope = _scope(self.caller, transaction)
         state = transaction.tree_state(self.row.tree)
         now, head = self.caller.executor.clock(), self.head
         transaction.flush()
-        while (key := transaction.execute(self._written_below(head)).scalar()) is not None:
+        while (key := transaction.execute(_written_below(self.row, head)).scalar()) is not None:
             head = transaction.node(self.row.tree, key)
         if head.key == self.head.key:
             return head
@@ -202,7 +196,12 @@ class RunLog:
 def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
     """An agent has one cursor and one memory in a tree: two runs at once would conflict."""
     runs = schema.runs
-    here = runs.c.tree == tree.key, runs.c.agent == agent, runs.c.held_until > scope.now
+    here = (
+        runs.c.tree == tree.key,
+        runs.c.agent == agent,
+        runs.c.held_until > scope.now,
+        runs.c.runner.is_(None),
+    )
     other = scope.transaction.execute(select(runs.c.head, runs.c.held_until).where(*here).limit(1)).first()
     if other is not None:
         name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, other.head)
@@ -210,6 +209,33 @@ def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
             f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(other.held_until)}",
             hint="wait for it, or ask another agent",
         )
+
+
+def _written_below(row: RunRow, head: NodeRow) -> Select[tuple[int]]:
+    """What the agent of a run itself wrote below a node since the run began, the newest first."""
+    nodes = schema.nodes
+    return (
+        select(nodes.c.key)
+        .where(
+            nodes.c.tree == row.tree,
+            nodes.c.parent == head.position,
+            nodes.c.author == row.agent,
+            nodes.c.edge_type == _CONTINUATION,
+            nodes.c.pruned.is_(None),
+            nodes.c.hidden.is_(None),
+            nodes.c.created_at >= row.started_at,
+        )
+        .order_by(nodes.c.key.desc())
+        .limit(1)
+    )
+
+
+def last_written(session: Session, row: RunRow) -> NodeRow:
+    """The end of what a run has written so far."""
+    head = node_row(session, row.tree, row.head)
+    while (key := session.execute(_written_below(row, head)).scalar()) is not None:
+        head = node_row(session, row.tree, key)
+    return head
 
 
 def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> bool:

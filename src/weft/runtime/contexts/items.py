@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 from weft.context.items.item_types import EXPANDED, ContextItem, document, node, note, query, selection, url
 from weft.context.items.library import Attached, attached_twice
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
-from weft.errors import InvalidInputError, NotFoundError, StorageError
+from weft.errors import InvalidInputError, StorageError
 from weft.knowledge.notes import Mounted
 from weft.runtime.operations.attachments import Attach
-from weft.runtime.operations.documents import load_document
 from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.projects import mounted_in
@@ -91,30 +90,6 @@ def _item(row: Any, body: bytes | None) -> ContextItem:
         **cast("dict[str, Any]", about_item(row.about)),
     )
     return shown_item(item)
-
-
-def fresh_items(opened: Opened, mounted: Mounted, attached: Iterable[ContextItem]) -> dict[str, ContextItem]:
-    """Those whose source can be looked at, as they are now: notes of vaults, documents of the grove."""
-    items = list({item.id: item for item in attached}.values())
-    now = mounted.fresh(items)
-    # Only what it says is looked at again: the note that is open stays the open one.
-    found = {
-        item.id: replace(
-            now[item.id],
-            item=replace(now[item.id].item, type=item.type, recoverable=item.recoverable),
-            title=item.title,
-        )
-        for item in items
-        if item.id in now
-    }
-    for item in items:
-        if item.type == "document" and item.id.startswith("doc:"):
-            name = item.id.removeprefix("doc:")
-            try:
-                found[item.id] = document(name, load_document(opened.session, name).content, title=item.title)
-            except NotFoundError:
-                continue
-    return found
 
 
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?\Z")

@@ -10,7 +10,6 @@ from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
 from weft.context.items.item_types import ContextItem
-from weft.context.items.library import Attached
 from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
@@ -18,17 +17,26 @@ from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tool_text import describe_tools
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
-from weft.knowledge.notes import Mounted
+from weft.knowledge.notes import FreshItems, Mounted
 from weft.providers.base import installed_providers
 from weft.runtime.contexts.agent_context import InRun, see
 from weft.runtime.contexts.assembler import NO_TURNS, RequestReader, for_model, require_no_tools
-from weft.runtime.contexts.items import attached_on_path, fresh_items, shown_item
+from weft.runtime.contexts.fresh_items import fresh_items
+from weft.runtime.contexts.items import attached_on_path, shown_item
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.model_request import model_request
 from weft.runtime.contexts.options import ContextOptions
-from weft.runtime.contexts.prepared_request import CacheView, ContextInputs, keeping, view_cache, with_legacy
+from weft.runtime.contexts.prepared_request import (
+    CacheView,
+    ContextInputs,
+    keeping,
+    refreshed_items,
+    view_cache,
+    with_legacy,
+)
 from weft.runtime.contexts.system_blocks import standing_of
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import ReportCached
@@ -78,6 +86,10 @@ class Assembler(RequestReader):
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
+        in_words = options.tool_calling is False
+        # With `append` what was attached is what is sent: a note is read when it is attached.
+        refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
+        fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
         request = replace(
             request,
             outline=with_legacy(reader.outline(request), reader, legacy),
@@ -85,10 +97,14 @@ class Assembler(RequestReader):
             message_id="" if request.pending.text else reader.end.ulid,
             attached=attached,
             items=_context_items(options.items),
-            fresh=_fresh(opened, mounted, attached, settings, options) if sees_grove else {},
+            fresh=fresh.items,
+            deleted=fresh.deleted,
             standing=stood.standing,
             tool_outputs=options.tool_outputs,
-            tool_descriptions=options.tool_descriptions,
+            tools=() if in_words else tuple(options.tools),
+            tool_descriptions=JOINT.join(
+                filter(None, [describe_tools(options.tools) if in_words else "", options.tool_descriptions])
+            ),
             memory_block=options.memory_block,
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
@@ -151,6 +167,7 @@ class Contexts(Assembler):
             self.store.blobs,
             cache=cache.controls,
             prefill=bool(resolved.prefill),
+            tool_calling=resolved.tool_calling is not False,
             window=resolved.window,
             grove=facts.grove_id,
             typed=inputs.request.pending.text,
@@ -164,6 +181,7 @@ class Contexts(Assembler):
             controls=cache.controls,
             forecast=cache.forecast,
             instabilities=cache.instabilities,
+            refreshed=refreshed_items(inputs.request),
             turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
@@ -266,19 +284,6 @@ class SnapshotShelf:
 
 def _context_items(items: Sequence[Item | ContextItem]) -> list[ContextItem]:
     return [each if isinstance(each, ContextItem) else shown_item(check_item(each)) for each in items]
-
-
-def _fresh(
-    opened: Opened,
-    mounted: Mounted,
-    attached: list[Attached],
-    settings: LayerSettings,
-    options: ContextOptions,
-) -> dict[str, ContextItem]:
-    """With `append` what was attached is what is sent: a note is read when it is attached."""
-    if not options.fresh or settings.changed is not Changed.REFRESH:
-        return {}
-    return fresh_items(opened, mounted, (each.item for each in attached if each.left_out is None))
 
 
 _texts = schema.texts

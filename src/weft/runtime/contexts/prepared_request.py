@@ -8,14 +8,15 @@ from typing import NamedTuple
 from weft.context.cache.controls import CacheControls, cache_controls
 from weft.context.cache.prediction import CacheForecast
 from weft.context.cache.prefix_monitor import Instability
-from weft.context.envelope import Envelope
+from weft.context.envelope import Envelope, sha256_of
+from weft.context.items.item_types import ContextItem
 from weft.context.layered import context_of, render_layers
 from weft.context.render import measured, render_context
 from weft.context.request import ContextRequest, Plan
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
-from weft.context.stored_envelope import store_envelope
+from weft.context.stored_envelope import REFRESHED, store_envelope
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prefix_reasons import watch_turn
@@ -26,6 +27,7 @@ from weft.store.request_records import recent_prefixes
 from weft.tree.agent import Agent
 from weft.tree.cache_profile import CacheKind, CacheProfile
 from weft.tree.content import Content, Text
+from weft.tree.json import JsonValue
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
@@ -76,6 +78,14 @@ def view_cache(
     return CacheView(controls, forecast, tuple(instabilities))
 
 
+def refreshed_items(request: ContextRequest) -> tuple[ContextItem, ...]:
+    """Items that are not as they were attached."""
+    attached = {each.item.id: each.item.sha256 for each in request.attached}
+    return tuple(
+        item for name, item in request.fresh.items() if attached.get(name, item.sha256) != item.sha256
+    )
+
+
 def record(context: AssembledContext) -> None:
     """The payload recorder: the monitor's warnings, and in debug what is sent as a layered view."""
     for each in context.instabilities:
@@ -93,6 +103,10 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
         raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
     record(context)
     stored = store_envelope(envelope)
+    read: dict[str, JsonValue] = {
+        each.id: {"content": sha256_of(each.content), "created": each.created, "modified": each.modified}
+        for each in context.refreshed
+    }
     return KeepEnvelope(
         tree=context.tree_id,
         node=context.node_id,
@@ -102,8 +116,12 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
             **stored.record,
             "turn": list(context.turn),
             "instabilities": [each.to_wire() for each in context.instabilities],
+            **({REFRESHED: read} if read else {}),
         },
-        snapshots=stored.snapshots,
+        snapshots={
+            **stored.snapshots,
+            **{sha256_of(each.content): each.content for each in context.refreshed},
+        },
         prefix=forecast.prefix,
         total=forecast.prediction.total,
         predicted=forecast.prediction.cached,

@@ -20,7 +20,7 @@ from weft.provenance.node_columns import Neighbours, ancestry, readable_nodes
 from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts_of
 from weft.provenance.timestamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
-from weft.runtime.operations.node_values import value_of
+from weft.runtime.operations.node_values import citations_of, value_of
 from weft.runtime.operations.permissions import Actor, require_access, require_permission
 from weft.store import schema
 from weft.store.base import Store
@@ -34,6 +34,7 @@ from weft.store.tree_queries import find_node
 from weft.tree.access import MemberRole
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Usage
+from weft.tree.citation import Citation
 from weft.tree.content import blob_refs
 from weft.tree.json_names import from_microseconds, iso, to_wire
 from weft.tree.progress import Progress
@@ -92,6 +93,8 @@ class Provenance:
     request_sha256: str | None = None
     replaced_keys: tuple[int, ...] = ()
     """Offsets in the raw response at which the provider echoed our own key, and it was replaced."""
+    citations: tuple[Citation, ...] = ()
+    """What it cites of the sources that its call was given."""
     call_note: str | None = None
     """How its call ended, where that is worth a word: empty, interrupted, stopped."""
 
@@ -225,6 +228,7 @@ class Evidence:
             timestamps=tuple(stamps_of(session, tree, row.ulid)),
             request_sha256=None if attempt is None or attempt.request is None else attempt.request.hex(),
             replaced_keys=() if response is None else _replaced_keys(session, tree, response.sha256),
+            citations=tuple(citations_of(session, tree, [row]).get(row.key, ())),
             call_note=None if attempt is None else attempt.error,
             **_response_fields(response),
         )

@@ -23,7 +23,8 @@ from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.request_records import save_manifest
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
-from weft.tree.content import Content
+from weft.tree.citation import CitedSource, find_citations
+from weft.tree.content import Content, spoken_text
 from weft.tree.edge import EdgeType, Source
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
@@ -93,6 +94,8 @@ class FinishCall(Generating):
     """Whether somebody else may have ended it."""
     allow_missing_parent: bool = False
     """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
+    catalog: Sequence[CitedSource] = ()
+    """The sources that the answer may cite."""
     also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
@@ -168,6 +171,7 @@ class FinishCall(Generating):
                     response=response,
                     choice=each.choice,
                     author=agent,
+                    citations=find_citations(spoken_text(each.content), self.catalog),
                 ),
             )
             for each in self.continuations

@@ -1,7 +1,7 @@
 """The options of a generation and of a collaborator's run: every keyword with its type, its default and its description."""
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from weft.argument_checks import option, shown
 from weft.errors import InvalidInputError
 from weft.runtime.contexts.options import ContextOptions, SamplingOptions, check_count, ids_of
+from weft.tree.citation import CitedSource
 from weft.tree.json import JsonObject
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _MOST = 1_000_000
 _MOST_DOLLARS = 1_000_000_000
 _TIMEOUT = "Seconds without a word after which the call fails."
 _UNATTENDED = "In a loop without a person: a paid model then needs a spend cap."
-_BESIDE_PREPARED = frozenset({"prepared", "timeout", "unattended", "idempotency_key", "max_price"})
+_BESIDE_PREPARED = frozenset({"prepared", "timeout", "unattended", "idempotency_key", "max_price", "citable"})
 """Options that decide nothing about what is sent."""
 
 
@@ -42,6 +43,9 @@ class GenerationOptions(ContextOptions):
         least=1,
         most=255,
         wanted="a text of at most 255 characters",
+    )
+    citable: Sequence[CitedSource] = option(
+        (), "Sources that the answer may cite beside those of `tool_outputs`."
     )
     max_price: float | Decimal | str | None = option(None, "Dollars; a call that could cost more is refused.")
 

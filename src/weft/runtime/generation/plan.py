@@ -1,6 +1,6 @@
 """Plan a generation: agents, requests and prices, everything before the first word."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -31,7 +31,7 @@ from weft.runtime.generation.spending import (
     require_held,
     require_room,
 )
-from weft.runtime.generation.start_call import PlannedCall, StartCalls, StartedCalls
+from weft.runtime.generation.start_call import CATALOG, PlannedCall, StartCalls, StartedCalls
 from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPointReader
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
@@ -40,6 +40,7 @@ from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened
 from weft.store.model_calls import MICROS
 from weft.store.session import Session
+from weft.tree.citation import CitedSource
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonObject
 
@@ -374,7 +375,10 @@ def _calls(
             raise each.agent.missing or InvalidInputError(f"{each.agent.agent.name!r} has no provider")
         if context.envelope is not None and not delivery.kept:
             record(context)
-        generation = _generation(context, delivery, here)
+        catalog = tuple(
+            source for output in delivery.options.tool_outputs for source in output.sources
+        ) + tuple(options.citable)
+        generation = _generation(context, delivery, here, catalog)
         for request in delivery.calls:
             n = request.parameters.n
             manifest: JsonObject = {
@@ -386,17 +390,21 @@ def _calls(
                 slots=tuple(range(slot, slot + n)),
                 agent=each.agent.agent,
                 provider=provider,
+                catalog=catalog,
                 profile=each.profile,
                 request=replace(request, parameters=parameters),
                 manifest=orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS),
                 expected=each.expected(n),
                 envelope=partial(keeping, context) if delivery.kept else None,
                 unsummarised=context.unsummarised,
+                reads_calls=delivery.reads_calls,
             )
             slot += n
 
 
-def _generation(context: AssembledContext, delivery: ModelRequest, here: StartPoint) -> JsonObject:
+def _generation(
+    context: AssembledContext, delivery: ModelRequest, here: StartPoint, catalog: Sequence[CitedSource]
+) -> JsonObject:
     """What is needed, beside the engine's account, to assemble it again."""
     options, profile, agent = delivery.options, delivery.profile, delivery.answering.agent
     laid_out = "plain" if context.envelope is None else "layers"
@@ -415,7 +423,9 @@ def _generation(context: AssembledContext, delivery: ModelRequest, here: StartPo
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "completion": profile.completion,
+        "toolCalling": profile.tools,
         "request": neutral_hash(delivery.request),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
+        **({CATALOG: [list(each) for each in catalog]} if catalog else {}),
         **({"options": further} if further else {}),
     }

@@ -12,6 +12,7 @@ from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.coordination.idempotency import KeyedResult, KeyedState, error_from_wire
 from weft.runtime.generation.answer import choices_from, storable, without_commands
 from weft.runtime.generation.finish_call import Continuation, FinishCall
+from weft.runtime.generation.start_call import CATALOG
 from weft.runtime.generation.stream import Failed, NodeCompleted, Notice
 from weft.runtime.operations.executor import Caller, Executor
 from weft.runtime.operations.node_values import agent_value
@@ -21,10 +22,12 @@ from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
 from weft.store.model_calls import OpenCall, calls_under_way, pieces_of, run_row
+from weft.store.request_records import manifest_of
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.tree.agent import Agent
 from weft.tree.attempt import AttemptOutcome, RawResponse
+from weft.tree.citation import CitedSource
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
@@ -76,6 +79,7 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         pieces = pieces_of(session, call.tree, call.attempt)
         choices = choices_from([piece.said for piece in pieces])
         turn = None if turn_of is None else turn_of(session, dead, choices)
+        catalog = _catalog(manifest_of(session, call.tree, call.attempt)) if choices else ()
         agent = agent_value(agent_row(session, find_agent(session, dead.agent)))
     sources = [Source(node, SourceRole(role)) for node, role in orjson.loads(call.sources)]
     continuations = _continuations(choices, agent) if turn is None else turn.said
@@ -100,11 +104,18 @@ def _close(executor: Executor, actor: Actor, dead: OpenCall, turn_of: TurnReader
         releases=True,
         only_if_running=True,
         allow_missing_parent=True,
+        catalog=catalog,
         also_write=None if turn is None else turn.note,
     )
     executor.perform(actor, operation)
     if turn is not None:
         turn.tell(executor)
+
+
+def _catalog(manifest: bytes | None) -> tuple[CitedSource, ...]:
+    """The sources that the dead call's answer may cite."""
+    stored: Mapping[str, Any] = orjson.loads(manifest or b"{}").get("generation") or {}
+    return tuple(CitedSource(*each) for each in stored.get(CATALOG) or ())
 
 
 def _continuations(choices: Mapping[int, Choice], agent: Agent) -> list[Continuation]:

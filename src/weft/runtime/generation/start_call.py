@@ -26,6 +26,7 @@ from weft.store.request_records import save_manifest
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
 from weft.tree.agent import Agent, Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse
+from weft.tree.citation import CitedSource
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonValue
 
@@ -39,6 +40,8 @@ class EndedCall:
     error: str | None = None
 
 
+CATALOG = "sources"
+"""In the stored account of a request: what its answer may cite."""
 HOLD_SECONDS = 30.0
 """How long a call counts as under way without a sign of life."""
 HELD = round(HOLD_SECONDS * MICROS)
@@ -95,8 +98,12 @@ class PlannedCall:
     """Millionths of a dollar."""
     envelope: Callable[[str], Operation[object]] | None = None
     """Saves the request in layers under the attempt's id, in the same transaction."""
+    catalog: tuple[CitedSource, ...] = ()
+    """The sources that the answer may cite."""
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that it shows as extracts."""
+    reads_calls: bool = False
+    """Whether the model calls its tools in words."""
     key: int = 0
     attempt: str = ""
 

@@ -27,6 +27,7 @@ from weft.store.session import Session
 from weft.store.tree_queries import node_rows, versions_at
 from weft.store.tree_statements import texts_by_keys
 from weft.tree.agent import Agent, Configuration
+from weft.tree.citation import Citation
 from weft.tree.content import Content
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item, about_item
@@ -96,6 +97,23 @@ def items_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, 
     return by_node
 
 
+def citations_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[int, list[Citation]]:
+    """What many nodes cite, in order."""
+    wanted = [row.key for row in rows if row.flags & Flag.HAS_CITATIONS]
+    if not wanted:
+        return {}
+    table = schema.citations
+    statement = (
+        select(table)
+        .where(table.c.tree == tree, session.dialect.among(table.c.node, wanted))
+        .order_by(table.c.node, table.c.ordinal)
+    )
+    by_node: dict[int, list[Citation]] = {}
+    for row in session.execute(statement):
+        by_node.setdefault(row.node, []).append(value_of(Citation, row))
+    return by_node
+
+
 def sources_of(
     session: Session, tree: int, rows: Sequence[NodeRow]
 ) -> dict[int, list[tuple[int, SourceRole]]]:
@@ -137,6 +155,7 @@ def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Head
         return []
     contents = contents_of(session, tree, rows)
     items = items_of(session, tree, rows)
+    citations = citations_of(session, tree, rows)
     sources = sources_of(session, tree, rows)
     known = _neighbours(session, tree, rows, sources)
     names = {key: row.ulid for key, row in known.items()}
@@ -166,6 +185,7 @@ def node_values(session: Session, tree: int, rows: Sequence[NodeRow], head: Head
                 created_at=from_microseconds(row.created_at),
                 edited_from=None if row.edited_from is None else names[row.edited_from],
                 attachments=tuple(items.get(row.key, ())),
+                citations=tuple(citations.get(row.key, ())),
                 edge=None
                 if row.parent is None
                 else Edge(

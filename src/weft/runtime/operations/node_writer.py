@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
 from weft.ids import base_of, sayable_ids
 from weft.provenance.chain import NodeFacts, content_hash
-from weft.provenance.fingerprints import items_fingerprint
+from weft.provenance.fingerprints import citations_fingerprint, items_fingerprint
 from weft.runtime.operations.due_summaries import queue_new
 from weft.runtime.operations.raw_responses import Answer, check_response, keep_response
 from weft.runtime.operations.scope import Scope
@@ -33,6 +34,7 @@ from weft.store.rows import (
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import comes_from
 from weft.tree.attempt import RawResponse
+from weft.tree.citation import Citation
 from weft.tree.content import Content, blob_refs, check_content, is_blank, kind_of
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import ITEM_LIMIT, Item, check_item, item_about
@@ -64,6 +66,7 @@ class Draft(NamedTuple):
     choice: int = 0
     author: int | None = None
     """The agent that wrote it, if not the acting one."""
+    citations: Sequence[Citation] = ()
 
     @property
     def parent(self) -> NodeRow | None:
@@ -143,6 +146,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
     _add_attachments(scope, row, draft.attachments)
+    _add_citations(scope, row, draft.citations)
     queue_new(transaction, tree, row, now=scope.now)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
@@ -159,6 +163,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         created_at=from_microseconds(scope.now),
         edited_from=None if draft.edited_from is None else draft.edited_from.ulid,
         attachments=tuple(draft.attachments),
+        citations=tuple(draft.citations),
         edge=None if parent is None else _edge(transaction, tree, ulid, draft),
         depth=place.depth,
     )
@@ -285,6 +290,7 @@ def _flags(draft: Draft) -> int:
         | (Flag.HAS_RESPONSE if draft.response is not None else 0)
         | (Flag.JOINED if draft.joined else 0)
         | (Flag.BLANK if is_blank(draft.content) else 0)
+        | (Flag.HAS_CITATIONS if draft.citations else 0)
     )
 
 
@@ -341,6 +347,15 @@ def _add_attachments(scope: Scope, row: NodeRow, items: Sequence[Item]) -> None:
         transaction.add(schema.attachments, attachment)
     if rows:
         scope.add_fingerprint(items_fingerprint(row.ulid, rows))
+
+
+def _add_citations(scope: Scope, row: NodeRow, citations: Sequence[Citation]) -> None:
+    place = {"tree": row.tree, "node": row.key}
+    rows = [{**place, "ordinal": at, **asdict(each)} for at, each in enumerate(citations)]
+    for each in rows:
+        scope.transaction.add(schema.citations, each)
+    if rows:
+        scope.add_fingerprint(citations_fingerprint(row.ulid, rows))
 
 
 def attachment_row(row: NodeRow, ordinal: int, item: Item, attached_by: int | None) -> dict[str, Any]:

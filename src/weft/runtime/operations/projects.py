@@ -235,14 +235,15 @@ def load_vaults(session: Session) -> list[Vault]:
     return [value_of(Vault, row) for row in session.execute(there)]
 
 
-def mounted_in(caller: Caller) -> "Mounted":
-    """The mounted vaults, for an agent that may read notes."""
+def mounted_in(caller: Caller, names: Sequence[str] = ()) -> "Mounted":
+    """The mounted vaults, or those that are named, for an agent that may read notes."""
     from weft.knowledge.notes import Mounted  # noqa: PLC0415 - loads the layers, and few commands read notes
 
     with caller.store.read() as session:
         require_permission(session, caller.actor, Permission.DOC_READ, "read notes")
         require_access(session, caller.actor, MemberRole.READER)
-        return Mounted(load_vaults(session))
+        mounted = Mounted(load_vaults(session))
+    return Mounted([mounted.vault(name) for name in dict.fromkeys(names)]) if names else mounted
 
 
 class MountVault(Managing, verb="mount a vault"):

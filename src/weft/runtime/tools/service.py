@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.context.items.blocks import CitedSource, ToolOutput, is_tag
+from weft.context.items.blocks import ToolOutput, is_tag
 from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
 from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, installed_tools, say
 from weft.redaction import redact
@@ -14,13 +14,15 @@ from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_permission
 from weft.runtime.tools.policy import ApprovalRequest, Approver, policy_of
+from weft.runtime.tools.put_aside import put_aside, threshold
 from weft.runtime.tools.settings import ToolSettings
 from weft.runtime.tools.time_limit import run_within
-from weft.runtime.tools.tool_context import tool_context
-from weft.tree.agent import ToolPolicy
+from weft.runtime.tools.tool_context import node_at, tool_context
+from weft.tree.agent import Agent, AgentType, ToolPolicy
+from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult
 from weft.tree.json import JsonValue
-from weft.tree.node import Identified
+from weft.tree.node import Identified, Node
 
 if TYPE_CHECKING:
     from weft.providers.base import ToolSpec
@@ -75,8 +77,12 @@ class ToolRun:
 class _Rules:
     """The policies that hold for a call, and the agent that makes it."""
 
-    agent: str
+    agent: Agent
     levels: tuple[Mapping[str, ToolPolicy], ...]
+
+    @property
+    def writes_commands(self) -> bool:
+        return self.agent.loom_aware and self.agent.type is AgentType.MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +93,14 @@ class ToolService:
     registry: ToolRegistry = field(default_factory=installed_tools)
     approver: Approver | None = None
     """Asks a person before a tool with effects runs; None: no person is present."""
+    vaults: tuple[str, ...] = ()
+    """The vaults that can be read; none: all that are mounted."""
+    agent: Agent | None = None
+    """The agent that calls the tools on the caller's behalf; None: the caller itself."""
 
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
-        context, rules = tool_context(self.caller), self._rules()
+        context, rules = tool_context(self.caller, vaults=self.vaults), self._rules()
         for name in self.registry.names:
             try:
                 tool = self.registry.tool(name)
@@ -123,13 +133,25 @@ class ToolService:
         self, calls: Sequence[ToolCall], *, at: Identified | str | None = None, first: int = 1
     ) -> list[ToolRun]:
         """Run several for one turn, in order; their sources are numbered in one sequence."""
-        context, rules = replace(tool_context(self.caller, at), first=first), self._rules()
+        node = None if at is None else node_at(self.caller, at)
+        context, rules = replace(tool_context(self.caller, node, self.vaults), first=first), self._rules()
         runs: list[ToolRun] = []
         for call in calls:
             run = self._run(call, context, rules)
+            if node is not None and run.status is ToolStatus.OK:
+                run = self._put_aside(run, node, rules)
             context = replace(context, first=context.first + len(run.sources))
             runs.append(run)
         return runs
+
+    def _put_aside(self, run: ToolRun, node: Node, rules: _Rules) -> ToolRun:
+        above = None if self.registry.tool(run.call.name).pages else threshold(self.caller, node.tree_id)
+        if above is None:
+            return run
+        output = put_aside(
+            self.caller, node, run.call, run.output, above=above, loom_aware=rules.writes_commands
+        )
+        return replace(run, output=output)
 
     def _run(self, call: ToolCall, context: ToolContext, rules: _Rules) -> ToolRun:
         begun = time.monotonic()
@@ -172,6 +194,11 @@ class ToolService:
 
     def _require_permission(self, tool: AnyTool) -> None:
         if tool.permission is not None:
+            if self.agent is not None and tool.permission not in self.agent.permissions:
+                raise PermissionDeniedError(
+                    f"{tool.permission} not enabled",
+                    hint=f"{tool.name} needs it: {self.agent.name!r} goes on without, or a person grants it",
+                )
             with self.caller.store.read() as session:
                 require_permission(session, self.caller.actor, tool.permission, f"run {tool.name}")
 
@@ -185,7 +212,7 @@ class ToolService:
             raise PermissionDeniedError(
                 f"{tool.name} needs the approval of a person, and none is present", hint="go on without it"
             )
-        request = ApprovalRequest(call=call, description=tool.description, agent=rules.agent)
+        request = ApprovalRequest(call=call, description=tool.description, agent=rules.agent.name)
         if not self.approver(request):
             raise PermissionDeniedError(f"a person refused {tool.name}", hint="go on without it")
 
@@ -194,8 +221,10 @@ class ToolService:
         with self.caller.store.read() as session:
             own = ToolSettings.of(session).policies
             agents = [agent_value(agent_row(session, link.agent)) for link in self.caller.actor.chain()]
+        if self.agent is not None:
+            agents.insert(0, self.agent)
         levels = (own, *(each.configuration.tool_policies for each in agents))
-        return _Rules(agent=agents[0].name, levels=levels)
+        return _Rules(agent=agents[0], levels=levels)
 
 
 def _arguments(call: ToolCall) -> Mapping[str, JsonValue]:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import partial
 
 from weft.errors import WeftError
 from weft.knowledge.tools.base import ToolContext, WebPage
@@ -16,16 +17,20 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
 
 
-def tool_context(caller: Caller, at: Identified | str | None = None) -> ToolContext:
-    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again."""
-    turn = None if at is None else node_at(caller, at)
+def tool_context(caller: Caller, at: Node | None = None, vaults: Sequence[str] = ()) -> ToolContext:
+    """What tools can read for a caller. `at` is the turn that they run for: its path is not found again.
+
+    Where vaults are named, no other can be read.
+    """
     context = ToolContext(
         now=from_microseconds(caller.executor.clock()).astimezone(MACHINE_ZONE),
-        mounted=lambda: mounted_in(caller),
+        mounted=lambda: mounted_in(caller, vaults),
         retrieve=lambda question, places, limit, period: retrieve(
-            caller, question, places=places, limit=limit, period=period, at=turn
+            caller, question, places=places, vaults=vaults or None, limit=limit, period=period, at=at
         ),
     )
+    if at is not None:
+        context = replace(context, result=partial(Reader.of(caller).tool_result, at.tree_id))
     try:
         engine = chosen_engine()
     except WeftError as error:

@@ -255,6 +255,7 @@ class Exporter:
         )
         sources = self._joined(schema.sources, tree, "target")
         items = self._joined(schema.attachments, tree, "node")
+        citations = self._joined(schema.citations, tree, "node")
         answers = self._joined(schema.node_responses, tree, "node")
         for row in self._rows(statement):
             key, flags = row["key"], row["flags"]
@@ -272,6 +273,7 @@ class Exporter:
                 or None,
                 "content": load_content(row["kind"], row["content"]),
                 "attachments": items.of(key) or None,
+                "citations": citations.of(key) or None,
                 "excluded": bool(flags & Flag.EXCLUDED),
                 "bookmarked": bool(flags & Flag.BOOKMARKED),
                 "joined": bool(flags & Flag.JOINED),

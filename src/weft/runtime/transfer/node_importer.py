@@ -144,6 +144,8 @@ class NodeImporter:
             target.add(schema.sources, {**edge, "source": source.key, "role": role})
         for ordinal, item in enumerate(values["attachments"]):
             target.add(schema.attachments, {**place, "ordinal": ordinal, **item})
+        for ordinal, citation in enumerate(values["citations"]):
+            target.add(schema.citations, {**place, "ordinal": ordinal, **citation})
         if values["response"] is not None:
             answer = {"response": values["response"], "choice": values["choice"] or 0}
             target.add(schema.node_responses, {**place, **answer})
@@ -304,6 +306,7 @@ def _flags(values: Row) -> int:
         (values["attachments"], Flag.HAS_ATTACHMENTS),
         (values["response"] is not None, Flag.HAS_RESPONSE),
         (is_blank(values["content"]), Flag.BLANK),
+        (values["citations"], Flag.HAS_CITATIONS),
     )
     return sum(bit for is_set, bit in bits if is_set)
 

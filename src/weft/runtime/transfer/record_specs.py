@@ -48,6 +48,7 @@ from weft.store.rows import (
 )
 from weft.store.schema.records import PLACE
 from weft.tree.agent import parse_permissions
+from weft.tree.citation import CITATION_LIMIT
 from weft.tree.content import Content, check_content, content_from_wire, content_to_wire
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT, NAME_LIMIT
@@ -293,6 +294,14 @@ _ITEM = RecordSpec(
     optional("attachedBy", EVENT_NUMBER),
     optional("detachedBy", EVENT_NUMBER),
 )
+_CITATION = RecordSpec(
+    "",
+    Field("number", COUNT),
+    optional("source", text(10_000)),
+    Field("title", text(10_000), default=""),
+    Field("start", COUNT),
+    Field("end", COUNT),
+)
 NODE = RecordSpec(
     "node",
     _ID,
@@ -307,6 +316,7 @@ NODE = RecordSpec(
     Field("content", _CONTENT),
     optional("summary", TEXT),
     Field("attachments", list_of(_ITEM, limit=10_000), default=()),
+    Field("citations", list_of(_CITATION, limit=CITATION_LIMIT), default=()),
     optional("response", RecordReference.RESPONSE),
     optional("choice", COUNT),
     _CREATED,
@@ -357,6 +367,20 @@ ENVELOPE = RecordSpec(
     _CREATED,
     table=schema.envelopes,
     unique=("node", "ordinal"),
+)
+TOOL_RESULT = RecordSpec(
+    "toolResult",
+    Field("number", COUNT),
+    Field("node", RecordReference.NODE),
+    _AGENT_ID,
+    Field("tool", NAME),
+    Field("arguments", _JSON),
+    Field("sha256", DIGEST),
+    Field("size", COUNT),
+    Field("lines", COUNT),
+    _CREATED,
+    table=schema.tool_results,
+    unique=("number",),
 )
 TYPING = RecordSpec(
     "typing",
@@ -482,6 +506,7 @@ TREE_RECORDS = (
     NODE,
     ATTEMPT,
     ENVELOPE,
+    TOOL_RESULT,
     EVENT,
     TYPING,
     CURSOR,

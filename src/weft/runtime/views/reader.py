@@ -42,6 +42,7 @@ from weft.runtime.operations.references import (
     on_target,
     targets_of,
 )
+from weft.runtime.operations.tool_results import load_result
 from weft.runtime.views.history import history_of
 from weft.runtime.views.outline import OutlineRow, branch_positions, leaf_positions, read_outline
 from weft.store import schema
@@ -142,6 +143,11 @@ class Reader:
             require_access(session, self.actor, MemberRole.READER, opened.key)
             yield opened
 
+    def tool_result(self, tree: str, number: int) -> str:
+        """The whole text of a tool's result that was put aside in a tree, by its number."""
+        with self._tree(tree) as opened:
+            return load_result(opened.session, opened.key, number)
+
     def _tree_row(self, session: Session, reference: str) -> Opened:
         """One query for an id; any other reference is looked up first."""
         rows = session.rows(_BY_ULID, {"the_ulid": reference}) if is_ulid(reference) else []
@@ -232,6 +238,14 @@ class Reader:
             row = find_nodes_anywhere(session, reference)
             require_access(session, self.actor, MemberRole.READER, row.tree)
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
+
+    def opened_tree(self, reference: str) -> contextlib.AbstractContextManager[Opened]:
+        """A tree, for views that read rows of their own."""
+        return self._tree(reference)
+
+    def node_values(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
+        """Rows as nodes, with their texts."""
+        return self._nodes(tree, rows)
 
     def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
         return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
-from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.runners.options import PreviewOptions
 from weft.server.query import query_of, read_query
 from weft.server.wire import (
     BOOLEAN,
@@ -160,12 +160,12 @@ async def append_node(
         tokens="integer",
         manifest="object",
     ),
-    openapi_extra=query_of(ContextOptions),
+    openapi_extra=query_of(PreviewOptions),
 )
 async def read_context(
     request: Request, client: AuthenticatedClient, tree: TreeId, node: NodeId
 ) -> JsonAnswer:
-    options = read_query(request, ContextOptions)
+    options = read_query(request, PreviewOptions)
     grove = client.grove
     return await answer(request, lambda: grove.tree(tree).node(node).context(**options.keywords()).to_wire())
 

@@ -120,6 +120,39 @@ node_responses = table(
     sqlite_with_rowid=False,
 )
 
+citations = table(
+    "citations",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("source", Text),
+    Column("title", Text, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
+    sqlite_with_rowid=False,
+)
+"""What an answer cites of the sources that it was given; without a source: a number that was not offered."""
+
+tool_results = table(
+    "tool_results",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("node", Integer, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("sha256", SHA256, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+    ForeignKeyConstraint(["tree", "sha256"], ["bodies.tree", "bodies.sha256"]),
+)
+"""Results of tools that were too large for their turn, whole; the number is their handle."""
+
 timestamps = table(
     "timestamps",
     Column("tree", Integer, primary_key=True, autoincrement=False),

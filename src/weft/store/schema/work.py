@@ -110,10 +110,11 @@ runs = table(
     Column("batch", Text, nullable=False),
     Column("attempt", ULID),
     Column("started_at", BigInteger, nullable=False),
+    Column("runner", Text),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
     ForeignKeyConstraint(["agent"], ["agents.key"]),
 )
-"""Runs of collaborators under way: what is needed to close one whose process died. Gone when it has ended."""
+"""Runs of collaborators and runners under way: what is needed to close one whose process died. Gone when it has ended."""
 
 spending = table(
     "spending",

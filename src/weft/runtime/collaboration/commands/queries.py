@@ -8,16 +8,20 @@ from weft.commands import reply
 from weft.commands.catalog import help_on, help_text
 from weft.commands.reply import Shown, branch_as_nodes, branch_as_prose, tree_drawn, viewed
 from weft.context.agent_view.loom_block import HeadingFacts, escape_look_alikes, marked_prose
+from weft.context.items.blocks import one_line
 from weft.errors import LimitExceededError, NotFoundError
+from weft.knowledge.tools.base import part_of
 from weft.runtime.collaboration.commands.context import CommandContext, CommandOutcome, names_of
 from weft.runtime.contexts.loom_view import words_of
 from weft.runtime.operations.cursors import Direction, Switch
 from weft.runtime.operations.references import TargetRef
+from weft.runtime.operations.tool_results import FIRST_HANDLE
 from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
 from weft.runtime.summaries.summariser import on_demand
 from weft.tree.agent import AgentType
+from weft.tree.citation import cited_sources
 from weft.tree.document import Document
 from weft.tree.node import Node
 from weft.tree.reference import Target, TargetKind
@@ -40,8 +44,8 @@ def run_query(context: CommandContext, action: v.QueryAction) -> CommandOutcome:
             return _view(context, action)
         case v.ViewBranchCommand():
             return _branch(context, action)
-        case v.ViewResultCommand(number):
-            return _result(context, number)
+        case v.ViewResultCommand(number, part):
+            return _result(context, number, part)
         case v.ListCommand():
             return _list(context, action)
         case v.TreeCommand():
@@ -75,6 +79,8 @@ def _view(context: CommandContext, action: v.ViewCommand) -> CommandOutcome:
     shown = [_shown(context, each, facts) for each in notes]
     whole = Shown(context.heading(node, facts), escape_look_alikes(text))
     answer = viewed(whole, summary=is_short, annotations=shown)
+    if node.citations:
+        answer += f"\n  cites {' · '.join(map(one_line, cited_sources(node.citations)))}"
     if count > len(notes):
         answer += f"\n  {count - len(notes):,} more annotations · → list {node.local_id} annotations"
     return CommandOutcome(text=answer, brief=in_brief(node)[0].removeprefix(EXTRACT))
@@ -110,15 +116,30 @@ def no_result(number: int) -> NotFoundError:
     return NotFoundError(f"there is no result:{number}", hint=hint)
 
 
-def _result(context: CommandContext, number: int) -> CommandOutcome:
+def _result(context: CommandContext, number: int, part: v.LineSpan | None) -> CommandOutcome:
     result = context.session.result(number)
     if result is None:
-        raise no_result(number)
+        text = context.read.tool_result(context.tree, number) if number >= FIRST_HANDLE else None
+        if text is None:
+            raise no_result(number)
+        return CommandOutcome(text=_lines(number, escape_look_alikes(text), part))
     if result.ok:
-        return CommandOutcome(text=result.text)
+        return CommandOutcome(text=_lines(number, result.text, part) if part else result.text)
     # To see a refusal again is none.
     lines = (f"  {line}" for line in result.text.split("\n"))
     return CommandOutcome(text="\n".join([reply.done(f"result:{number}", "refused"), *lines]))
+
+
+def _lines(number: int, text: str, part: v.LineSpan | None) -> str:
+    """Some lines of a result, with the way to the next ones."""
+    lines = text.split("\n")
+    first, last = (1, None) if part is None else (part.first, part.last)
+    if first > len(lines):
+        raise NotFoundError(f"result:{number} has lines 1-{len(lines)}", hint=f"→ view result:{number}")
+    shown, end, cut = part_of(lines, first, last)
+    after = f"→ view result:{number} lines:{end + 1}-{min(2 * end + 1 - first, len(lines))} shows more"
+    head = reply.done(f"result:{number}", f"lines {first}-{end} of {len(lines)}", cut)
+    return "\n".join([head, shown, *([] if end == len(lines) else [f"  {after}"])])
 
 
 def _list(context: CommandContext, action: v.ListCommand) -> CommandOutcome:

@@ -1,0 +1,156 @@
+"""Importers of foreign formats: found by entry point, chosen by what a file holds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.errors import InvalidInputError, WeftError
+from weft.interop.conversation import ArrangedConversation, SourceConversation, arrange, merged
+from weft.interop.source_file import SourceFile
+from weft.plugins import Plugins
+from weft.tree.json import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class FileValues:
+    """What an importer converts: one conversation's values, where they are, and their file."""
+
+    file: SourceFile
+    place: str
+    values: Sequence[JsonValue]
+
+    @property
+    def value(self) -> JsonValue:
+        """The value, where there is one."""
+        return self.values[0] if self.values else None
+
+
+def each_value(file: SourceFile) -> Iterator[FileValues]:
+    """Each value of the file is a conversation."""
+    for placed in file.values():
+        yield FileValues(file, placed.place, (placed.value,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer:
+    """One format: how its files are recognised, and how a conversation of it is read."""
+
+    name: str
+    label: str
+    matches: Callable[[SourceFile], bool]
+    convert: Callable[[FileValues], SourceConversation]
+    split: Callable[[SourceFile], Iterator[FileValues]] = each_value
+    gathers: bool = False
+    """True if one conversation may lie in several files, joined by its id or by a common beginning."""
+    rank: int = 0
+    """Importers of a lower rank are asked first: general shapes have a higher one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableConversation:
+    """A conversation of which nothing is imported, and why."""
+
+    file: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadConversation:
+    """A conversation that can be planted."""
+
+    file: str
+    place: str
+    format: str
+    arranged: ArrangedConversation
+
+
+class ImporterRegistry(Plugins[Importer]):
+    GROUP = "weft.importers"
+    KIND = "importer"
+
+    def importer(self, name: str) -> Importer:
+        return self._named(name)
+
+    def _made(self, name: str, loaded: Any) -> Importer:
+        del name
+        if not isinstance(loaded, Importer):
+            raise TypeError("it is not an Importer")
+        return loaded
+
+    def chosen(self, file: SourceFile) -> Importer | None:
+        """The importer of a file, by its content; None if it is in no known format."""
+        known = sorted((self.importer(name) for name in self.names), key=lambda each: (each.rank, each.name))
+        return next((each for each in known if each.matches(file)), None)
+
+
+def all_values(file: SourceFile) -> Iterator[FileValues]:
+    """The values of the file are one conversation."""
+    yield FileValues(file, "", [placed.value for placed in file.values()])
+
+
+def text_file(file: SourceFile) -> Iterator[FileValues]:
+    """The file's text is one conversation."""
+    yield FileValues(file, "", (file.text(),))
+
+
+def nested(name: str) -> Callable[[SourceFile], Iterator[FileValues]]:
+    """The conversations are a list in this field of the file's objects."""
+
+    def split(file: SourceFile) -> Iterator[FileValues]:
+        for outer in file.values():
+            held = outer.value.get(name) if isinstance(outer.value, dict) else None
+            for index, value in enumerate(held if isinstance(held, list) else ()):
+                yield FileValues(file, f"{outer.place}{name}[{index}]", (value,))
+
+    return split
+
+
+def read_files(
+    files: Sequence[SourceFile], registry: ImporterRegistry, format_name: str | None = None
+) -> Iterator[ReadConversation | UnreadableConversation]:
+    """Every conversation of the files. A file that cannot be read at all raises."""
+    gathered: dict[tuple[str, str], list[tuple[SourceFile, SourceConversation]]] = {}
+    recognised = False
+    for file in files:
+        importer = registry.importer(format_name) if format_name else registry.chosen(file)
+        if importer is None:
+            file.require_readable()
+            continue
+        recognised = True
+        for values in importer.split(file):
+            source = _converted(importer, values)
+            if isinstance(source, UnreadableConversation):
+                yield source
+            elif importer.gathers and len(files) > 1:
+                gathered.setdefault((importer.name, source.id), []).append((file, source))
+            else:
+                yield _arranged(importer.name, file, values.place, source)
+    for (name, _), parts in gathered.items():
+        file = parts[0][0]
+        yield _arranged(name, file, "", merged([source for _, source in parts]))
+    if not recognised:
+        names = ", ".join(file.name for file in files[:3])
+        raise InvalidInputError(
+            f"no importer knows the format of {names or 'an empty folder'}",
+            hint=f"formats are {', '.join(registry.names)}; name one with --format",
+        )
+
+
+def _converted(importer: Importer, values: FileValues) -> SourceConversation | UnreadableConversation:
+    try:
+        return importer.convert(values)
+    except WeftError as error:
+        message = error.message
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+        message = f"cannot be read: {type(error).__name__}: {error}"
+    return UnreadableConversation(file=values.file.name, place=values.place, message=message)
+
+
+def _arranged(
+    name: str, file: SourceFile, place: str, source: SourceConversation
+) -> ReadConversation | UnreadableConversation:
+    try:
+        return ReadConversation(file=file.name, place=place, format=name, arranged=arrange(source))
+    except WeftError as error:
+        return UnreadableConversation(file=file.name, place=place, message=error.message)

@@ -1,0 +1,276 @@
+"""Files to import: one file, a folder, a zip or standard input, read within limits, as JSON or as text."""
+
+import contextlib
+import mmap
+import os
+import re
+import stat
+import tempfile
+import zipfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+import orjson
+
+from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.tree.json import JsonValue
+
+_FILE_LIMIT = 4 * 1024 * 1024 * 1024
+_VALUE_LIMIT = 512 * 1024 * 1024
+"""Bytes of one JSON value that is parsed at once."""
+_MEMBERS = 20_000
+_RATIO_LIMIT = 250
+_FREE_BYTES = 64 * 1024 * 1024
+_SAMPLED = 40
+_HEAD = 64 * 1024
+_DEPTH = 200
+_COPIED = 1024 * 1024
+_READABLE = {".json", ".jsonl", ".md", ".markdown", ".txt", ".ndjson", ""}
+_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_NOT_SPACE = re.compile(rb"[^ \t\r\n\x00]")
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedValue:
+    """A JSON value of a file, and where it is."""
+
+    place: str
+    value: JsonValue
+
+
+class SourceFile:
+    """One file of another program, opened for reading."""
+
+    def __init__(self, name: str, data: "bytes | mmap.mmap") -> None:
+        self.name = name
+        self._data = data
+
+    @property
+    def base_name(self) -> str:
+        return PurePosixPath(self.name).name
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    @cached_property
+    def _start(self) -> int:
+        at = len(_BOM) if self._data[: len(_BOM)] == _BOM else 0
+        while at < self.size and self._data[at] in _SPACE:
+            at += 1
+        return at
+
+    @cached_property
+    def is_array(self) -> bool:
+        return self._data[self._start : self._start + 1] == b"["
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """True if the first line is a JSON object by itself and something follows it."""
+        if self._data[self._start : self._start + 1] != b"{":
+            return False
+        end = self._data.find(b"\n", self._start)
+        follows = end >= 0 and _NOT_SPACE.search(self._data, end) is not None
+        return follows and _is_json(self._data[self._start : end])
+
+    @cached_property
+    def is_json(self) -> bool:
+        return self._data[self._start : self._start + 1] in {b"[", b"{"}
+
+    @cached_property
+    def head(self) -> str:
+        """The beginning as text."""
+        return self._data[self._start : self._start + _HEAD].decode("utf-8", errors="replace")
+
+    @cached_property
+    def sample(self) -> Sequence[JsonValue]:
+        """The first values: elements of a list, lines, or the one object."""
+        values: list[JsonValue] = []
+        with contextlib.suppress(InvalidInputError):
+            for placed in self.values():
+                values.append(placed.value)
+                if len(values) == _SAMPLED:
+                    break
+        return values
+
+    def require_readable(self) -> None:
+        """Refuse a file that begins like JSON and is not."""
+        if self.is_json and not self.sample:
+            next(self.values(), None)
+
+    def text(self) -> str:
+        """The whole file as text."""
+        try:
+            return self._data[self._start :].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self._wrong(f"is not UTF-8 at byte {self._start + error.start:,}") from None
+
+    def values(self) -> Iterator[PlacedValue]:
+        """The elements of a list, the lines of a JSONL file, or the one value, each parsed by itself."""
+        if self.is_lines:
+            yield from self._lines()
+        elif self.is_array:
+            yield from self._elements()
+        elif self.is_json:
+            yield PlacedValue("", self._parsed(self._start, self.size, ""))
+        else:
+            raise self._wrong("is not JSON")
+
+    def _lines(self) -> Iterator[PlacedValue]:
+        at, number = self._start, 1 + self._data[: self._start].count(b"\n")
+        while at < self.size:
+            end = self._data.find(b"\n", at)
+            end = self.size if end < 0 else end
+            if self._data[at:end].strip():
+                yield PlacedValue(f"line {number:,}", self._parsed(at, end, f"line {number:,}"))
+            at, number = end + 1, number + 1
+
+    def _elements(self) -> Iterator[PlacedValue]:
+        depth, start, end, number = 0, 0, self._start + 1, 0
+        for token in _TOKENS.finditer(self._data, self._start):
+            sign = self._data[token.start()]
+            if sign in b"[{":
+                depth += 1
+                if depth == 2:
+                    start = token.start()
+                    self._require_separator(end, start)
+                elif depth > _DEPTH:
+                    raise self._wrong(f"is nested deeper than {_DEPTH} levels")
+            elif sign in b"]}":
+                depth -= 1
+                if depth == 1:
+                    end = token.end()
+                    yield PlacedValue(f"[{number}]", self._parsed(start, end, f"[{number}]"))
+                    number += 1
+                elif depth == 0:
+                    self._require_separator(end, token.start())
+                    if _NOT_SPACE.search(self._data, token.end()):
+                        raise self._wrong(f"goes on after its list has ended, at byte {token.end():,}")
+                    return
+        raise self._wrong(f"ends in the middle of its list, after {number:,} entries")
+
+    def _require_separator(self, start: int, end: int) -> None:
+        """Between two entries there is a comma; values that are no objects are passed over."""
+        if not _is_json(
+            b"[0" + self._data[start:end].strip().strip(b",").join((b",", b",0]")).replace(b",,", b",")
+        ):
+            raise self._wrong(f"is not valid JSON at byte {start:,}")
+
+    def _parsed(self, start: int, end: int, place: str) -> JsonValue:
+        if end - start > _VALUE_LIMIT:
+            raise LimitExceededError(f"{self.name}: a value of {end - start:,} bytes is too large")
+        try:
+            return cast("JsonValue", orjson.loads(self._data[start:end]))
+        except orjson.JSONDecodeError as error:
+            where = f" {place}" if place else ""
+            raise self._wrong(
+                f"{where.strip()} is not valid JSON at byte {start + error.pos:,}".strip()
+            ) from None
+
+    def _wrong(self, words: str) -> InvalidInputError:
+        return InvalidInputError(f"{self.name} {words}", hint="export it again; nothing was imported")
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def opened_files(path: Path) -> Generator[list[SourceFile]]:
+    """The files at a path: itself, those of a folder, or those in a zip."""
+    with contextlib.ExitStack() as stack:
+        if path.is_dir():
+            files = [_mapped(stack, each, str(each.relative_to(path))) for each in _files_below(path)]
+        elif not path.exists():
+            raise NotFoundError(f"there is no file {path}")
+        elif zipfile.is_zipfile(path):
+            files = _members(stack, path)
+        else:
+            files = [_mapped(stack, path, path.name)]
+        yield [file for file in files if file is not None]
+
+
+@contextlib.contextmanager
+def opened_stream(stream: BinaryIO, name: str = "standard input") -> Generator[list[SourceFile]]:
+    """The same of a stream, which is copied to a temporary file first."""
+    with tempfile.TemporaryDirectory(prefix="weft-import-") as folder:
+        path = Path(folder) / "stdin"
+        with path.open("wb") as copy:
+            _copy(stream, copy, _FILE_LIMIT, name)
+        with opened_files(path) as files:
+            for file in files:
+                if file.name == path.name:
+                    file.name = name
+            yield files
+
+
+def _files_below(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent) / name
+            if path.suffix.lower() in _READABLE and stat.S_ISREG(path.lstat().st_mode):
+                found.append(path)
+        if len(found) > _MEMBERS:
+            raise LimitExceededError(f"{folder} has more than {_MEMBERS:,} files")
+    return found
+
+
+def _mapped(stack: contextlib.ExitStack, path: Path, name: str) -> SourceFile | None:
+    try:
+        size = path.stat().st_size
+        if size > _FILE_LIMIT:
+            raise LimitExceededError(f"{name} has {size:,} bytes, the limit is {_FILE_LIMIT:,}")
+        file = stack.enter_context(path.open("rb"))
+    except OSError as error:
+        raise StorageError(f"cannot read {name}: {error.strerror}") from error
+    if not size:
+        return SourceFile(name, b"")
+    return SourceFile(name, stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+def _members(stack: contextlib.ExitStack, path: Path) -> list[SourceFile | None]:
+    """The readable files of a zip, unpacked to temporary files; names in it are never used as paths."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-import-")))
+    files: list[SourceFile | None] = []
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+        members = [each for each in archive.infolist() if not each.is_dir()]
+        if len(members) > _MEMBERS:
+            raise LimitExceededError(f"{path.name} has more than {_MEMBERS:,} files")
+        left = max(_FREE_BYTES, path.stat().st_size * _RATIO_LIMIT)
+        for index, member in enumerate(members):
+            name = PurePosixPath(member.filename)
+            if name.suffix.lower() not in _READABLE or stat.S_ISLNK(member.external_attr >> 16):
+                continue
+            copy = folder / str(index)
+            with archive.open(member) as packed, copy.open("wb") as unpacked:
+                left -= _copy(cast("BinaryIO", packed), unpacked, min(left, _FILE_LIMIT), path.name)
+            files.append(_mapped(stack, copy, member.filename))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InvalidInputError(
+            f"{path.name} is not a readable zip: {error}", hint="nothing was imported"
+        ) from None
+    return files
+
+
+def _copy(source: BinaryIO, target: BinaryIO, limit: int, name: str) -> int:
+    total = 0
+    while chunk := source.read(_COPIED):
+        total += len(chunk)
+        if total > limit:
+            raise LimitExceededError(
+                f"{name} unpacks to more than {limit:,} bytes", hint="nothing was imported"
+            )
+        target.write(chunk)
+    return total

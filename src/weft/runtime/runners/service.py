@@ -1,0 +1,57 @@
+"""Runners as one caller: start a turn, and preview one."""
+
+from dataclasses import dataclass, replace
+
+from weft.context.manifest import Manifest
+from weft.context.manifest_entries import EntryKind, Outcome, Run
+from weft.context.result import AssembledContext
+from weft.runtime.contexts.layers import Contexts
+from weft.runtime.coordination.background import register_run
+from weft.runtime.operations.executor import Caller
+from weft.runtime.runners.options import AskOptions, PreviewOptions, Runner
+from weft.runtime.runners.planner import TurnSummary
+from weft.runtime.runners.run import RunnerRun
+from weft.runtime.runners.task import require_runner, runner_task
+from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
+from weft.runtime.tools.policy import Approver
+
+_PENDING = "pending: the planner chooses tools when the turn is run"
+
+
+@dataclass(frozen=True, slots=True)
+class Runners:
+    """Turns of a grove's conversations, as one caller runs them."""
+
+    caller: Caller
+
+    def start(self, tree: str, options: AskOptions, approver: Approver | None = None) -> RunnerRun:
+        """Say the question and start, and return at once. `approver` asks a person before effects."""
+        run = RunnerRun(self.caller, runner_task(self.caller, tree, options), approver)
+        register_run(self.caller.store, run)
+        run.start()
+        return run
+
+    def preview(self, tree: str, node: str | None, options: PreviewOptions) -> AssembledContext:
+        """What a runner would send. What a planner has yet to choose is marked pending in the manifest."""
+        contexts = Contexts.of(self.caller)
+        if not options.names_runner:
+            return contexts.at(tree, node, options)
+        runner = options.chosen_runner
+        require_runner(self.caller, tree, runner, options.vaults)
+        given = [*options.tool_outputs]
+        context = contexts.at(tree, node, options)
+        turn = TurnSummary.of(context.laid_out)
+        if runner is Runner.VAULT:
+            tools = RunnerTools.of(self.caller, context.node_id, vaults=options.vaults)
+            given.append(tools.run(retrieval_call(turn.question)).output)
+        given += composer_output(options.composer)
+        if given:
+            context = contexts.at(tree, node, replace(options, tool_outputs=tuple(given)))
+        return _pending(context) if runner.plans else context
+
+
+def _pending(context: AssembledContext) -> AssembledContext:
+    before = context.manifest
+    more = Run.one(EntryKind.ITEM, "tool outputs", Outcome.EXCLUDED, _PENDING)
+    manifest = Manifest(lambda: before.facts, lambda: [*before.pieces, more])
+    return replace(context, manifest=manifest, envelope=replace(context.laid_out, manifest=manifest))

@@ -1,0 +1,118 @@
+"""Ask a question in a tree: the answer as one value, or as it comes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from weft.errors import WeftError
+from weft.grove.answer import AnswerStream, start_answer
+from weft.runtime.collaboration.run_events import Began, Finished, Turned
+from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk, ToolCallChunk
+from weft.runtime.runners.options import AskOptions
+from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
+from weft.server.query import body_schema, read_body
+from weft.server.routes.trees import TreeId
+from weft.server.wire import (
+    BOOLEAN,
+    ERRORS,
+    AuthenticatedClient,
+    JsonAnswer,
+    body_of,
+    error_body,
+    operation,
+    read_object,
+)
+from weft.server.worker_threads import in_thread
+from weft.tree.json import JsonValue
+from weft.tree.json_names import to_wire
+
+router = APIRouter(prefix="/api/trees", tags=["answers"], responses=ERRORS)
+
+_STREAM = "stream"
+_BODY = body_schema(AskOptions, stream={**BOOLEAN, "description": "Answer with server-sent events."})
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+@router.post(
+    "/{tree}/ask",
+    **operation(
+        "ask",
+        "Ask a question and answer it with a runner",
+        "The answer; with `stream`, server-sent events whose last one, `finished`, has it.",
+        runner="string",
+        tree="string",
+        question="object",
+        tools="array",
+        notices="array",
+        ending="string",
+    ),
+    openapi_extra=body_of(_BODY, {"text": "Why does she hesitate?", "runner": "chat"}),
+)
+async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Response:
+    """The question becomes a node, and the answer one below it. If the client goes away, it stops."""
+    body = dict(await read_object(request))
+    wants_stream = body.pop(_STREAM, False) is True
+    options = read_body(body, AskOptions)
+    grove = client.grove
+    stream = await in_thread(request, lambda: start_answer(grove, grove.tree(tree).id, options))
+    if wants_stream:
+        return StreamingResponse(_events(stream), media_type="text/event-stream", headers=_HEADERS)
+    watching = asyncio.create_task(_stop_with_client(request, stream))
+    try:
+        return JsonAnswer((await stream.result_async()).to_wire())
+    finally:
+        watching.cancel()
+
+
+async def _stop_with_client(request: Request, stream: AnswerStream) -> None:
+    """Stop when the client is gone: nobody would read the rest, and it costs money."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    stream.stop()
+
+
+async def _events(stream: AnswerStream) -> AsyncIterator[bytes]:
+    try:
+        async for event in stream:
+            if (wire := _to_wire(event)) is not None:
+                yield _line(*wire)
+        yield _line("finished", (await stream.result_async()).to_wire())
+    except WeftError as error:
+        yield _line("error", error_body(error))
+    finally:
+        stream.stop()
+
+
+_NAMES: dict[type, str] = {
+    Began: "began",
+    Turned: "turn",
+    PlannedTools: "planned",
+    ToolStarted: "tool",
+    TurnNode: "node",
+    ToolCallChunk: "call",
+    Notice: "notice",
+}
+
+
+def _to_wire(event: RunnerEvent) -> tuple[str, JsonValue] | None:
+    match event:
+        case TextChunk():
+            return "text", {"text": event.text}
+        case ThinkingChunk():
+            return "thinking", {"text": event.text}
+        case ToolEnded():
+            return "toolEnded", {"call": to_wire(event.run.call), "status": event.run.status.value}
+        case Retrying():
+            return "retrying", {"error": event.error.message, "seconds": event.wait}
+        case Finished():
+            return None
+        case _:
+            return _NAMES[type(event)], to_wire(event)
+
+
+def _line(name: str, value: JsonValue) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
