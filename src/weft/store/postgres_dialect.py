@@ -52,15 +52,15 @@ from weft.tree.query import Atom, Query
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
 _NUMBERS = [str(place) for place in range(1, _LAST_PLACE + 1)]
-_WEIGHTS = [0.1, 0.1, 0.25, 1.0]
-"""Of a body's words (the first) and a title's (the last)."""
 _BY_LENGTH = 1
 
 
 class PostgresTerms:
     """A table with a vector for each thing."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, body: float) -> None:
+        self._weights = [body, 0.1, 0.25, 1.0]
+        """Of a body's words (the first) and a title's (the last)."""
         self._table = Table(
             name,
             MetaData(),
@@ -131,7 +131,7 @@ class PostgresTerms:
 
     def _rank(self, session: Session, atoms: Sequence[Atom]) -> ColumnElement[float]:
         """The sum over what is looked for: how rare it is, times how much of the text it is."""
-        weights = cast(literal(_WEIGHTS, ARRAY(Float)), ARRAY(Float(24)))
+        weights = cast(literal(self._weights, ARRAY(Float)), ARRAY(Float(24)))
         parts: list[ColumnElement[float]] = [
             literal(rarity, Float)
             * func.ts_rank(
@@ -227,8 +227,8 @@ class PostgresDialect:
     """What PostgreSQL says in its own way."""
 
     counts_events = False
-    terms = PostgresTerms("search_terms")
-    passage_terms = PostgresTerms("vault_terms")
+    terms = PostgresTerms("search_terms", body=0.1)
+    passage_terms = PostgresTerms("vault_terms", body=0.5)
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))

@@ -157,7 +157,6 @@ class _Retrieval:
             )
             by_words = matching_passages(session, self.query, wanted, _CANDIDATES)
             by_meaning = self._by_meaning(session, store, wanted) if self.semantic else []
-            self._rows = passage_rows(session, list(dict.fromkeys((*by_words, *by_meaning))))
         self.rankings += [[("", *key) for key in ranking] for ranking in (by_words, by_meaning) if ranking]
 
     def _by_meaning(self, session: Session, store: Store, wanted: PassageFilter) -> list[tuple[int, int]]:
@@ -219,7 +218,9 @@ class _Retrieval:
 
     def answer(self) -> Iterator[RetrievedPassage]:
         """The passages that may answer, the best first; what was changed or deleted meanwhile is left out."""
-        scores = fuse(*self.rankings)
+        scores = dict(islice(fuse(*self.rankings).items(), _READ))
+        with self.caller.store.read() as session:
+            self._rows = passage_rows(session, [key[1:] for key in scores if key not in self._hits])
         candidates = self._candidates(scores)
         first = list(islice(candidates, _FIRST))
         if max((relevance for *_, relevance in first), default=0.0) < _ANSWERS:
@@ -231,7 +232,7 @@ class _Retrieval:
                 yield _retrieved(candidate, scores[key])
 
     def _candidates(self, keys: Iterable[PassageKey]) -> Iterator[tuple[PassageKey, _Candidate, float]]:
-        for key in islice(keys, _READ):
+        for key in keys:
             candidate = self._hits.get(key) or self._read(key)
             if candidate is not None:
                 yield key, candidate, self._relevance(key, candidate)
@@ -252,7 +253,7 @@ class _Retrieval:
         place = row.vault, row.path
         if place not in self._texts:
             try:
-                file = mounted.folder(vault).read(row.path)
+                file = mounted.folder(vault).read(row.path, scanned=True)
                 self._texts[place] = file.digest, list(cut_passages(note_text(file)))
             except WeftError as error:
                 self.warnings.append(f"{row.path} is left out: {error.message}")

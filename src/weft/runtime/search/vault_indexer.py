@@ -217,7 +217,7 @@ class _Portion:
         text = ""
         if file.problem is None:
             try:
-                read = folder.read(file.path)
+                read = folder.read(file.path, scanned=True)
                 text = note_text(read)
                 entry = replace(entry, sha256=read.digest)
             except WeftError as error:
