@@ -9,7 +9,6 @@ from sqlalchemy import and_, select
 from weft.context.cache.prediction import pieces_of, predict
 from weft.context.envelope import RequestBlock
 from weft.context.items.item_types import LayerId
-from weft.context.layout import plan_layers
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import ContextOptions
@@ -312,7 +311,7 @@ class _Trial:
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
-                envelope = gathered.with_way(library, step).written(plan_layers)[1].laid_out
+                envelope = gathered.with_way(library, step).written().laid_out
                 found[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
                     whole[library] = found[library, step]
