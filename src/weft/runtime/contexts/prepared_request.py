@@ -60,7 +60,7 @@ def view_cache(
     recent: list[bytes] = []
     if TreeFacts.of(opened).has_envelopes:
         instabilities = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent)
-        # Where nobody asks for a lifetime, only marks end soon.
+        # Where no lifetime is set, only marks end soon.
         usual = profile.lifetimes[0] if profile.lifetimes else "5m"
         kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
         since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
