@@ -213,13 +213,14 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
         for each in {each.item.id: each for each in layout.attached}.values()
         if has_nul(each.item.content)
     ]
-    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
-        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
-        found.append(
-            f"{name} is skipped: it was deleted"
-            if skipped
-            else f"{name} was deleted: it is shown as it was last read"
-        )
+    reasons = {each.item.id: each.left_out for each in layout.attached}
+    for name, reason in reasons.items():
+        if reason is Reason.UNREAD:
+            found.append(f"{name} is omitted: {reason.value}")
+        elif reason is Reason.DELETED:
+            found.append(f"{name} is skipped: it was deleted")
+        elif reason is None and name in request.deleted:
+            found.append(f"{name} was deleted: it is shown as it was last read")
     typed = request.own.get(INPUT)
     if isinstance(typed, Text) and has_nul(typed.text):
         found.append("the input contains NUL characters, which are sent as they are")

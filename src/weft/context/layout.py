@@ -1,13 +1,13 @@
 """Lay out a path: decide what is in which layer, before any text of the path is read."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from weft.context.assemble import plan_context
 from weft.context.checks import system_over
 from weft.context.items.blocks import clean, render_tools
 from weft.context.items.inline import Inline
-from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, LayerId
+from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, ItemType, LayerId
 from weft.context.items.library import (
     Attached,
     Given,
@@ -105,7 +105,7 @@ def _read(request: ContextRequest, exchange: int = 0) -> Layout:
         attached += [Attached(count, item) for item in request.items]
         outline = _with_input(outline, request)
         live.append(count)
-    attached = _without_deleted(attached, request.deleted, turn)
+    attached = _readable(attached, request, turn)
     said = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: its items must be there.
     said = said[-max(1, request.preferences.minimum_recent_nodes) :]
@@ -122,18 +122,19 @@ def _read(request: ContextRequest, exchange: int = 0) -> Layout:
     return _stripped(layout, request)
 
 
-def _without_deleted(attached: Sequence[Attached], deleted: Collection[str], turn: int) -> list[Attached]:
-    """What the turn brings anew is left out if its source is gone; what is in the library stays."""
+def _readable(attached: Sequence[Attached], request: ContextRequest, turn: int) -> list[Attached]:
+    """Leave out pages that were never read, and what the turn brings if its source is gone; the library stays."""
     known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
-    return [
-        each._replace(left_out=Reason.DELETED)
-        if each.level >= turn
-        and each.left_out is None
-        and each.item.id in deleted
-        and each.item.id not in known
-        else each
-        for each in attached
-    ]
+
+    def why(each: Attached) -> Reason | None:
+        name = each.item.id
+        if each.left_out is not None:
+            return each.left_out
+        if each.item.type == ItemType.URL and not each.item.content.strip() and name not in request.fresh:
+            return Reason.UNREAD
+        return Reason.DELETED if each.level >= turn and name in request.deleted - known else None
+
+    return [each._replace(left_out=why(each)) for each in attached]
 
 
 def _with_start(outline: PathOutline) -> PathOutline:
@@ -253,7 +254,11 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(
-            layout.attached, turn=layout.turn, changed=request.settings.changed, fresh=request.fresh
+            layout.attached,
+            turn=layout.turn,
+            changed=request.settings.changed,
+            fresh=request.fresh,
+            readers=request.readers,
         )
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
@@ -351,7 +356,11 @@ def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[in
 def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
     """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
     inline = Inline(
-        layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
+        layout=layout,
+        share=_share(request),
+        estimator=request.estimator,
+        readers=request.readers,
+        extra=_extras(request, layout),
     )
     ruled = inline.ruled(layout.outline)
     levels = [level for level, row in layout.outline.known() if row.left_out is None]

@@ -363,8 +363,8 @@ class _Account:
 
     def _why_gone(self, each: Placed) -> tuple[Outcome, str]:
         if each.left_out:
-            why = each.left_out == Reason.DELETED
-            return Outcome.EXCLUDED, each.left_out if why else f"its turn is left out: {each.left_out}"
+            own = each.left_out in {Reason.DELETED, Reason.UNREAD}
+            return Outcome.EXCLUDED, each.left_out if own else f"its turn is left out: {each.left_out}"
         if each.item.images:
             return Outcome.EXCLUDED, "bears images, and is never promoted"
         inline = self.request.settings.library is Placement.INLINE

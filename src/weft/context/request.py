@@ -117,6 +117,8 @@ class ContextRequest:
     """Items as they are now, by id, where they were read again; of those in `deleted`, as they were last read."""
     deleted: frozenset[str] = frozenset()
     """Ids of items whose source was deleted."""
+    readers: frozenset[str] = frozenset()
+    """What the model has to read on where only an outline is shown: names of tools, and `→ view`."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
     tools: tuple[ToolSpec, ...] = ()

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
+from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
 from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
@@ -82,7 +83,9 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
+        readers = frozenset(each.name for each in options.tools)
+        readers |= {VIEW} if agent is not None and agent.loom_aware else frozenset()
+        stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
@@ -99,7 +102,8 @@ class Assembler(RequestReader):
             items=_context_items(options.items),
             fresh=fresh.items,
             deleted=fresh.deleted,
-            standing=stood.standing,
+            readers=readers,
+            standing=replace(stood.standing, addendum=options.addendum),
             tool_outputs=options.tool_outputs,
             tools=() if in_words else tuple(options.tools),
             tool_descriptions=JOINT.join(
@@ -181,6 +185,7 @@ class Contexts(Assembler):
             controls=cache.controls,
             forecast=cache.forecast,
             instabilities=cache.instabilities,
+            recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
             turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,

@@ -51,6 +51,9 @@ class FitOptions(Options):
     estimator: "EstimatorLike | None" = option(
         None, "What counts tokens: an estimator, a function, or a name.", wanted="an estimator, or its name"
     )
+    record_payload: bool | None = option(
+        None, "Log the request in layers, as it is sent.", setting="recordPayload"
+    )
 
     @property
     def settings(self) -> dict[str, JsonValue]:

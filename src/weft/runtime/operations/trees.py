@@ -20,9 +20,11 @@ from weft.store.provider_caches import forget_caches, retire_caches
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
 from weft.tree.content import Content, as_content, check_content, check_text, plain_text
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.tree import Mode, Tree, title_from
 
+ORIGIN = "origin"
+"""Where an event says what was imported."""
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
 
@@ -52,6 +54,8 @@ class Plant(Editing, verb="plant"):
     buffer_mode_system_context: bool = False
     preferences: Mapping[str, JsonValue] | None = None
     project: str | None = None
+    origin: JsonObject | None = None
+    """Where an imported tree comes from: recorded with it, so that it is known again."""
 
     def __post_init__(self) -> None:
         _check_preferences(self.preferences)
@@ -87,8 +91,7 @@ class Plant(Editing, verb="plant"):
         }
         key = transaction.insert(_trees, row)
         state = TreeState(key, ulid, self.mode, 1, None, scope.now, 1, 0, 0, 0, 0, None)
-        transaction.cache.trees[key] = state
-        transaction.cache.keys[ulid] = key
+        transaction.add_tree(state)
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
@@ -96,8 +99,9 @@ class Plant(Editing, verb="plant"):
         payload: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
         if project is not None:
             payload["project"] = project.ulid
-        scope.record(state, self.verb, payload, {})
-        scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
+        origin: JsonObject = {} if self.origin is None else {ORIGIN: self.origin}
+        scope.record(state, self.verb, {**payload, **origin}, {})
+        scope.record(None, self.verb, {"tree": ulid, **origin}, {"hide": ulid})
         transaction.flush()
         return tree_value(transaction.execute(TREE_ROWS.where(_trees.c.key == key)).one())
 
@@ -194,7 +198,7 @@ class DeleteTree(Destroying, verb="delete"):
                 transaction.execute(delete(table).where(table.c.tree == tree.key))
         gone = transaction.execute(delete(schema.nodes).where(schema.nodes.c.tree == tree.key)).rowcount
         transaction.execute(delete(_trees).where(_trees.c.key == tree.key))
-        transaction.cache.clear()
+        transaction.forget()
         transaction.cache.event_number = number
         scope.record(None, self.verb, {"tree": tree.ulid, "nodes": gone}, {})
         return gone
