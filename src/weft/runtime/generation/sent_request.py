@@ -92,7 +92,7 @@ def _cache_request(caller: Caller, tree: str, name: str) -> bytes | None:
     if not name:
         return None
     attempts = schema.attempts
-    with Reader.of(caller).opened_tree(tree) as opened:
+    with Contexts.of(caller).opened(tree) as opened:
         row = cache_named(opened.session, opened.key, name)
         if row is None or row.attempt is None:
             return None
