@@ -46,6 +46,8 @@ EVERY = {
     "detach": "detach TWO https://a.b",
     "vault": "vault",
     "vault ls": "vault ls",
+    "vault index": "vault index Tests",
+    "vault status": "vault status",
     "vault add": "vault add FOLDER",
     "vault show": "vault show Tests",
     "vault rm": "vault rm Tests",
