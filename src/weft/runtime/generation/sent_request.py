@@ -122,7 +122,7 @@ def _composed(registry: ProviderRegistry, sent: SentRequest, request: Request) -
     """The body as the provider's own SDK would send it; nothing is sent."""
     asked = cast("Mapping[str, Any]", sent.generation)
     if "parameters" not in asked:
-        raise UnavailableError("its words are the same; how it was to be answered was not noted")
+        raise UnavailableError("the messages are the same; the parameters of the answer were not recorded")
     provider, _ = registry.model(asked["model"])
     again = replace(request, parameters=parameters_from_wire(asked["parameters"]))
     return model_loop().submit(dry_run(provider, again, sent=sent.body)).result()[-1].body
