@@ -250,7 +250,9 @@ def test_a_thread_follows_the_folder_after_the_first_search(address, tmp_path, m
         assert watch_vaults(grove.caller.store).every <= 0.75
         sources(desk, "lamp")
         indexed.clear()
-        desk.write("new.md", "The lamp.")
+        # Not seen while it is half written.
+        desk.write(".new.md", "The lamp.")
+        (desk.folder / ".new.md").rename(desk.folder / "new.md")
         assert indexed.wait(10)
         assert row_counts(grove.caller.store) == [1, 1, 1]
 

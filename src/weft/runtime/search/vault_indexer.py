@@ -13,7 +13,7 @@ from weft.errors import NotFoundError, WeftError
 from weft.knowledge import embeddings
 from weft.knowledge.folder import Folder, ScannedFile
 from weft.knowledge.notes import Mounted, note_text
-from weft.knowledge.passages import cut_passages, facts_of
+from weft.knowledge.passages import cut_passages, embedded_text, facts_of
 from weft.runtime.coordination.background import BackgroundWorker, worker_of
 from weft.runtime.operations.projects import load_vaults
 from weft.store.base import Store
@@ -217,7 +217,7 @@ class _Portion:
         text = ""
         if file.problem is None:
             try:
-                read = folder.read(file.path)
+                read = folder.read(file.path, scanned=True)
                 text = note_text(read)
                 entry = replace(entry, sha256=read.digest)
             except WeftError as error:
@@ -246,7 +246,7 @@ class _Portion:
             passages.append(
                 PassageEntry(heading, passage.start, passage.end, words, split_words(passage.text))
             )
-            self.texts.append(f"{title}\n{heading}\n{passage.text}")
+            self.texts.append(embedded_text(title, passage))
         about = {
             "frontMatter": facts.front,
             "tags": sorted(facts.tags),
