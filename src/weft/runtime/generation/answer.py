@@ -34,6 +34,7 @@ from weft.providers.events import (
 )
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
+from weft.runtime.generation.provider_caches import CreatedCache
 from weft.runtime.generation.start_call import EndedCall, PlannedCall
 from weft.runtime.operations.scope import Scope
 from weft.store.model_calls import PieceRow
@@ -251,6 +252,15 @@ class CallProgress:
             for index, error in self.tries
             if 0 <= index < len(exchanges) - 1
         ]
+
+    def created_cache(self) -> CreatedCache | None:
+        """The cache that the call created at its provider, with the request that made it."""
+        made, exchange = self.answer.cache, self.answer.cache_exchange
+        wanted = self.call.request.cache.cached_content
+        if made is None or exchange is None or wanted is None or "prefix" not in wanted:
+            return None
+        call = EndedCall(segments=exchange.sent.segments, response=self._raw(exchange, Usage()))
+        return CreatedCache(name=made.name, wanted=wanted, model=self.call.model, call=call)
 
     def _raw(self, exchange: WireExchange | None, usage: Usage) -> RawResponse | None:
         if exchange is None or exchange.answered is None:
