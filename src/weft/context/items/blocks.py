@@ -139,7 +139,8 @@ class ToolOutput:
         for name in (self.name, *self.attributes):
             if not is_tag(name):
                 raise InvalidInputError(
-                    f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
+                    f"{name[:60]!r} cannot be a tag",
+                    hint="use letters, digits, _ . and -, and begin with a letter or _",
                 )
 
     def render(self) -> str:

@@ -255,7 +255,8 @@ class Layers(Contexts):
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
             raise NotFoundError(
-                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+                "this message was saved without an envelope: only its text is known",
+                hint=Hint(HintKind.SENT_TEXT),
             )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))
