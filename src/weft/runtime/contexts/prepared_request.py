@@ -118,9 +118,11 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
     """The operation that keeps a request: for who does more in the same transaction."""
     envelope, forecast = context.laid_out, context.forecast
     if context.agent is None or forecast is None:
-        raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
+        raise InvalidInputError(
+            "the context was not prepared for a model", hint="prepare it for an agent that is a model"
+        )
     if envelope.message_id != context.node_id:
-        raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
+        raise InvalidInputError("save the input as a node first", hint="say it first")
     record(context)
     stored = store_envelope(envelope)
     read: dict[str, JsonValue] = {

@@ -64,7 +64,7 @@ _UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
 """Characters that no text in a database can hold."""
 _CUT = ProviderError(
     Trouble.NETWORK,
-    "the answer ended without saying why",
+    "the answer ended without a stop reason",
     hint="what came is kept as interrupted; ask again for another",
 )
 
@@ -182,7 +182,7 @@ class CallProgress:
                 if finished is not None and self.error is None:
                     self.error = ProviderError(
                         Trouble.CONTENT_FILTERED,
-                        "the provider's filter let nothing through",
+                        "the provider's content filter blocked the whole answer",
                         hint="rephrase it, or ask another model",
                     )
                 continue

@@ -222,7 +222,9 @@ def _start(
 def _delivery_of(context: AssembledContext) -> ModelRequest:
     if not isinstance(context.delivery, ModelRequest):
         raise InvalidInputError(
-            "the prepared context was made of values", hint="prepare it with node.context(…)", path="prepared"
+            "the prepared context does not come from a grove",
+            hint="prepare it with node.context(…)",
+            path="prepared",
         )
     return context.delivery
 

@@ -379,7 +379,7 @@ class GenerationRun:
     def _lose(self) -> None:
         """Stop: another run may extend this place by now."""
         self._lost = ConflictError(
-            "the lease on this place was lost while the answer came",
+            "the lease on this node was lost during the answer",
             hint="what came is kept; generate again, or go on from another node",
         )
         self.stop()

@@ -143,7 +143,7 @@ def _composed(registry: ProviderRegistry, sent: SentRequest, request: Request) -
     """The body as the provider's own SDK would send it; nothing is sent."""
     asked = cast("Mapping[str, Any]", sent.generation)
     if "parameters" not in asked:
-        raise UnavailableError("its words are the same; how it was to be answered was not noted")
+        raise UnavailableError("the messages are the same; the parameters of the answer were not recorded")
     provider, _ = registry.model(asked["model"])
     again = replace(request, parameters=parameters_from_wire(asked["parameters"]))
     if "cache" in asked or request.cache.cached_content is not None:
