@@ -132,12 +132,15 @@ class ToolOutput:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read for it: said in its content, and among the warnings of the turn."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):
             if not is_tag(name):
                 raise InvalidInputError(
-                    f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
+                    f"{name[:60]!r} cannot be a tag",
+                    hint="use letters, digits, _ . and -, and begin with a letter or _",
                 )
 
     def render(self) -> str:

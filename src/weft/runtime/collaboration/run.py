@@ -69,7 +69,7 @@ class Collaboration(RunLoop[RunEvent]):
             Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         )
         with self._alive(log, task.options.seconds):
-            # Whatever goes wrong, the text is stored before the reader sees the error.
+            # After any failure the text is stored before the reader sees the error.
             try:
                 return self._go_on(log)
             except WeftError as error:
@@ -200,7 +200,7 @@ class Collaboration(RunLoop[RunEvent]):
 
 
 _CUT_OFF = InvalidSyntaxError(
-    "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
+    "this command was cut off by the length limit, and not run", hint="repeat it, and make it shorter"
 )
 
 

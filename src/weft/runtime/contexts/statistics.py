@@ -102,7 +102,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unstable:
-    """A turn whose request had lost the cache, and nobody knows why."""
+    """A turn whose request lost the cache without a recorded reason."""
 
     node: str
     """Its local id."""
@@ -187,7 +187,7 @@ class _Sent:
 
 
 def _rows(opened: Opened) -> dict[tuple[int, int], _Sent]:
-    """By turn and number. What a response says counts, unless somebody reported otherwise."""
+    """By turn and number. What a response says counts, unless `report` said otherwise."""
     attempts, responses = schema.attempts, schema.responses
     called = and_(attempts.c.tree == _envelopes.c.tree, attempts.c.ulid == _envelopes.c.attempt)
     answered = and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response)

@@ -58,7 +58,7 @@ def standing_of(
     """
     stood = Stood(Standing(), readers=readers)
     try:
-        # Whoever may enter one tree alone does not see what the grove holds.
+        # A member of one tree alone does not see what the grove holds.
         require_access(opened.session, actor, MemberRole.READER)
     except PermissionDeniedError:
         stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")
@@ -170,7 +170,7 @@ class Remember:
 
     def apply(self, scope: Scope) -> Document:
         if not self.text.strip():
-            raise InvalidInputError("remember what?")
+            raise InvalidInputError("the text to remember is empty")
         scope.open_grove()
         preferences = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
         settings = resolve_layer_settings(orjson.loads(preferences))

@@ -1,16 +1,20 @@
 """The tools of one turn: those that it may use, and what is called for every turn of a runner."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from weft.context.items.blocks import ToolOutput
+from weft.knowledge.tools.base import ToolRegistry
 from weft.runtime.operations.executor import Caller
 from weft.runtime.runners.planner import KnownTool
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import ToolRun, ToolService
+from weft.tree.agent import Agent
 from weft.tree.content import ToolCall
+from weft.tree.tool_spec import ToolSpec
 
+SEARCH = "localSearch"
 _COMPOSER = "composer"
 _QUERY_LIMIT = 4_000
 
@@ -22,8 +26,6 @@ class RunnerTools:
     service: ToolService
     node: str
     """The turn that they run for: nodes on its path are not found again."""
-    names: Collection[str] | None = None
-    """None: all that are on."""
 
     @classmethod
     def of(
@@ -34,11 +36,15 @@ class RunnerTools:
         names: Collection[str] | None = None,
         vaults: Collection[str] = (),
         approver: Approver | None = None,
+        agent: Agent | None = None,
+        registry: ToolRegistry | None = None,
     ) -> Self:
-        service = ToolService(caller, approver=approver, vaults=tuple(vaults))
-        for name in names or ():
-            service.registry.tool(name)
-        return cls(service, node, names)
+        """`names` are the only tools that may run; None: all that are on. `registry` replaces the grove's."""
+        service = ToolService(caller, approver=approver, vaults=tuple(vaults), agent=agent)
+        known = registry or service.registry
+        if names is not None:
+            known = ToolRegistry({name: known.tool(name) for name in names})
+        return cls(replace(service, registry=known), node)
 
     def known(self) -> list[KnownTool]:
         """Those that are on, as a planner knows them."""
@@ -46,8 +52,12 @@ class RunnerTools:
         return [
             KnownTool(each.name, each.description, each.schema, each.check)
             for each in offered
-            if each is not None and (self.names is None or each.name in self.names)
+            if each is not None
         ]
+
+    def specs(self) -> list[ToolSpec]:
+        """Those that are on, as a model is offered them: in the order of their names, so that they stay the same."""
+        return self.service.schemas()
 
     def run(self, call: ToolCall, *, first: int = 1) -> ToolRun:
         """Run one; its failure is a result. `first` is the number of its first source."""
@@ -57,7 +67,7 @@ class RunnerTools:
 def retrieval_call(question: str) -> ToolCall:
     """The search of the runner `vault`: the question itself, in the notes."""
     arguments = {"query": question.strip()[:_QUERY_LIMIT], "where": ["vaults"]}
-    return ToolCall(id="retrieval", name="localSearch", arguments=arguments)
+    return ToolCall(id="retrieval", name=SEARCH, arguments=arguments)
 
 
 def composer_output(instructions: str) -> list[ToolOutput]:
