@@ -7,7 +7,7 @@ from weft.context.items.blocks import ToolOutput
 from weft.runtime.operations.executor import Caller
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import OfferedTool, ToolRun, ToolService
-from weft.runtime.tools.settings import SetToolPolicy
+from weft.runtime.tools.settings import SetToolPolicy, SetUrlAccess, UrlAccess
 from weft.tree.agent import ToolPolicy
 from weft.tree.content import ToolCall
 from weft.tree.json import JsonValue
@@ -44,6 +44,10 @@ class Tools:
     def set_policy(self, tool: str, policy: ToolPolicy | str | None) -> None:
         """Set whether a tool may run in this grove: `allow`, `ask` or `deny`; None removes the setting."""
         self.caller.perform(SetToolPolicy(tool=tool, policy=policy))
+
+    def set_urls(self, access: UrlAccess | str) -> None:
+        """Set which addresses `readUrl` may read: `off`, `public`, or `private` for the own network as well."""
+        self.caller.perform(SetUrlAccess(urls=access))
 
 
 def _checked(run: ToolRun) -> ToolOutput:

@@ -129,6 +129,8 @@ class ToolOutput:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
+    guidance: str = ""
+    """How to cite them, after the content: it stays where the content is shortened."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):
@@ -137,9 +139,14 @@ class ToolOutput:
                     f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
                 )
 
+    @property
+    def whole(self) -> str:
+        """The content with its guidance."""
+        return "\n\n".join(filter(None, (self.content, self.guidance)))
+
     def render(self) -> str:
         attributes = "".join(f' {name}="{attribute(value)}"' for name, value in self.attributes.items())
-        content = leave_open(clean(self.content), self.name)
+        content = leave_open(clean(self.whole), self.name)
         inner = f"\n{content}\n" if content else "\n"
         return f"<{self.name}{attributes}>{inner}</{self.name}>"
 

@@ -63,6 +63,11 @@ class ToolContext:
     """The best passages of notes, documents and nodes about a question."""
     result: Callable[[int], str] = _no_result
     """The whole text of a result that was put aside, by its number."""
+    urls: Callable[[], Sequence[str]] = tuple
+    """The addresses that `readUrl` may read: attached ones, and the project's."""
+    read_url: Callable[[str], WebPage] = lambda url: WebPage("", url, "")
+    urls_off: str | None = "reading addresses is off: weft tools urls public"
+    """The reason why no address is read, if none is."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""
@@ -162,9 +167,31 @@ def compose(
     parts = [instruction, *(f"[{number}]\n{render_item(item)}" for number, item in numbered)]
     if after:
         parts.append(close_nothing(after))
-    parts.append(f"<guidance>\n{_guidance(sources)}\n</guidance>")
+    return _with_guidance(name, "\n\n".join(parts), sources, attributes)
+
+
+def cite(
+    name: str,
+    text: str,
+    sources: Sequence[tuple[str, str]],
+    *,
+    first: int,
+    attributes: Mapping[str, str] | None = None,
+) -> ToolOutput:
+    """A text whose sources (id and title) are numbered after it."""
+    numbered = tuple(CitedSource(number, *each) for number, each in enumerate(sources, first))
+    return _with_guidance(name, text, numbered, attributes)
+
+
+def _with_guidance(
+    name: str, content: str, sources: tuple[CitedSource, ...], attributes: Mapping[str, str] | None
+) -> ToolOutput:
     return ToolOutput(
-        name=name, content="\n\n".join(parts), attributes=dict(attributes or {}), sources=sources
+        name=name,
+        content=content,
+        attributes=dict(attributes or {}),
+        sources=sources,
+        guidance=f"<guidance>\n{_guidance(sources)}\n</guidance>",
     )
 
 
