@@ -298,7 +298,7 @@ def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCal
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
     from weft.tree.content import ToolCall  # noqa: PLC0415 - loads with the grove
 
-    tool = session.grove.tools.service.registry.tool(name)
+    tool = session.grove.tools.service.tool(name)
     names = [each.rstrip("?") for each in tool.argument_names]
     arguments: dict[str, JsonValue] = {}
     words: list[str] = []

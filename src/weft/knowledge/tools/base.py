@@ -105,11 +105,13 @@ class Tool(Generic[A]):
 
     @property
     def argument_names(self) -> list[str]:
-        """The names of its arguments, in order; optional ones end with a question mark."""
+        """The names of its arguments, those that are needed first; optional ones end with a question mark."""
         named, required = self.schema.get("properties"), self.schema.get("required")
         names = list(named) if isinstance(named, Mapping) else []
         needed = required if isinstance(required, Sequence) else ()
-        return [name if name in needed else f"{name}?" for name in names]
+        return [name for name in names if name in needed] + [
+            f"{name}?" for name in names if name not in needed
+        ]
 
     def check(self, arguments: Mapping[str, JsonValue]) -> A:
         """The arguments as the function takes them; an error names the field."""

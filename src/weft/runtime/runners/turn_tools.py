@@ -37,7 +37,7 @@ class RunnerTools:
     ) -> Self:
         service = ToolService(caller, approver=approver, vaults=tuple(vaults))
         for name in names or ():
-            service.registry.tool(name)
+            service.tool(name)
         return cls(service, node, names)
 
     def known(self) -> list[KnownTool]:

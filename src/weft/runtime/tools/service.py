@@ -10,14 +10,17 @@ from weft.context.items.blocks import ToolOutput, is_tag
 from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
 from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, installed_tools, say
 from weft.redaction import redact
+from weft.runtime.events.log import grove_id
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_permission
+from weft.runtime.tools.mcp_servers import server_tools
 from weft.runtime.tools.policy import ApprovalRequest, Approver, policy_of
 from weft.runtime.tools.put_aside import put_aside, threshold
 from weft.runtime.tools.settings import ToolSettings
 from weft.runtime.tools.time_limit import run_within
 from weft.runtime.tools.tool_context import node_at, tool_context
+from weft.runtime.tools.trusted_servers import TrustedServers
 from weft.tree.agent import Agent, AgentType, ToolPolicy
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult
@@ -98,12 +101,28 @@ class ToolService:
     agent: Agent | None = None
     """The agent that calls the tools on the caller's behalf; None: the caller itself."""
 
+    def names(self) -> list[str]:
+        """The tools of packages, and those of the owner's servers."""
+        return sorted({*self.registry.names, *self._server_tools()})
+
+    def tool(self, name: str) -> AnyTool:
+        """One of them."""
+        if "." in name and name in (own := self._server_tools()):
+            return own[name]
+        return self.registry.tool(name)
+
+    def _server_tools(self) -> dict[str, AnyTool]:
+        with self.caller.store.read() as session:
+            servers = ToolSettings.of(session).servers
+            tools = server_tools(grove_id(session), servers, TrustedServers()) if servers else ()
+        return {each.name: each for each in tools}
+
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
         context, rules = tool_context(self.caller, vaults=self.vaults), self._rules()
-        for name in self.registry.names:
+        for name in self.names():
             try:
-                tool = self.registry.tool(name)
+                tool = self.tool(name)
             except WeftError as error:
                 yield OfferedTool(name, None, error.message)
             else:
@@ -123,7 +142,7 @@ class ToolService:
 
     def check(self, call: ToolCall) -> None:
         """Raise for a call of an unknown tool, or with arguments that do not match its schema."""
-        self.registry.tool(call.name).check(_arguments(call))
+        self.tool(call.name).check(_arguments(call))
 
     def run(self, call: ToolCall, *, at: Identified | str | None = None, first: int = 1) -> ToolRun:
         """Run one tool. Its failure is a result; `first` is the number of its first source."""
@@ -145,7 +164,7 @@ class ToolService:
         return runs
 
     def _put_aside(self, run: ToolRun, node: Node, rules: _Rules) -> ToolRun:
-        above = None if self.registry.tool(run.call.name).pages else threshold(self.caller, node.tree_id)
+        above = None if self.tool(run.call.name).pages else threshold(self.caller, node.tree_id)
         if above is None:
             return run
         output = put_aside(
@@ -168,7 +187,7 @@ class ToolService:
 
     def _output(self, call: ToolCall, context: ToolContext, rules: _Rules) -> ToolOutput:
         """The output within all limits; a `WeftError` says why there is none."""
-        tool = self.registry.tool(call.name)
+        tool = self.tool(call.name)
         arguments = _arguments(call)
         self._require_permission(tool)
         tool.check(arguments)

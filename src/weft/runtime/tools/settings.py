@@ -9,6 +9,7 @@ from weft.errors import InvalidInputError
 from weft.runtime.operations.agents import Managing
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
+from weft.runtime.tools.mcp_servers import McpServer, with_server, without_server
 from weft.store.session import Session
 from weft.tree.agent import ToolPolicy, policy_from, read_policies
 
@@ -32,6 +33,7 @@ class ToolSettings:
 
     policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     urls: UrlAccess = UrlAccess.OFF
+    servers: tuple[McpServer, ...] = ()
 
     @classmethod
     def of(cls, session: Session) -> Self:
@@ -39,12 +41,14 @@ class ToolSettings:
         return cls(
             policies=read_policies(stored.get("policies") or {}, f"{TOOLS}.policies"),
             urls=_url_access(stored.get("urls") or UrlAccess.OFF),
+            servers=tuple(McpServer.from_wire(each) for each in stored.get("servers") or ()),
         )
 
     def to_wire(self) -> dict[str, Any] | None:
         """As it is stored; None if nothing is set."""
         kept: dict[str, Any] = {
             "policies": {name: each.value for name, each in self.policies.items()},
+            "servers": [each.to_wire() for each in self.servers],
             "urls": None if self.urls is UrlAccess.OFF else self.urls.value,
         }
         return {name: value for name, value in kept.items() if value} or None
@@ -76,6 +80,25 @@ class SetToolPolicy(_ToolChange, verb="set preferences"):
         if self.policy is not None:
             policies[name] = policy_from(self.policy, name)
         return replace(settings, policies=policies)
+
+
+class AddToolServer(_ToolChange, verb="set preferences"):
+    """Add a server whose tools were asked for, or replace the one of its name."""
+
+    server: McpServer
+    replaces: bool = False
+
+    def changed(self, settings: ToolSettings) -> ToolSettings:
+        return replace(settings, servers=with_server(settings.servers, self.server, replaces=self.replaces))
+
+
+class RemoveToolServer(_ToolChange, verb="set preferences"):
+    """Remove a server; its stored secrets stay with the keys."""
+
+    name: str
+
+    def changed(self, settings: ToolSettings) -> ToolSettings:
+        return replace(settings, servers=without_server(settings.servers, self.name))
 
 
 class SetUrlAccess(_ToolChange, verb="set preferences"):
