@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.runtime.events.log import Event, EventBatch
     from weft.runtime.events.subscription import Subscription
     from weft.runtime.generation.stream import (
+        ArgumentsChunk,
         Failed,
         GenerationEvent,
         NodeCompleted,
@@ -35,6 +36,7 @@ else:
 
 __all__ = [
     "Answered",
+    "ArgumentsChunk",
     "Began",
     "Commanded",
     "Ending",

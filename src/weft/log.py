@@ -77,10 +77,13 @@ class _Stderr(logging.Handler):
             sys.stderr.write(f"{self.format(record)}\n")
 
 
-_stderr = _Stderr(logging.WARNING)
+PAYLOAD_LOG = "weft.payload"
+"""The logger of the payload recorder: it logs only what was asked for, so it is always shown."""
+_stderr = _Stderr()
+_stderr.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == PAYLOAD_LOG)
 
 
 def log_to_stderr(program: str = "weft") -> None:
-    """Show warnings and errors on stderr, for programs: the CLI and the servers."""
+    """Show warnings, errors and recorded payloads on stderr, for programs: the CLI and the servers."""
     _stderr.setFormatter(logging.Formatter(f"{program}: %(message)s"))
     _root.addHandler(_stderr)

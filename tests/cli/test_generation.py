@@ -41,6 +41,17 @@ def test_gen_prints_the_words_and_says_on_stderr_which_nodes_they_are(talk):
     assert "2/2 Echo\n" in shown.out
 
 
+@covers("cli.gen", "cache.payload-recorder")
+def test_gen_and_ask_show_the_request_in_layers_where_that_is_wanted(talk):
+    assert "L5_USER" not in talk("gen").err
+    for command in (("gen",), ("ask", "And?")):
+        shown = talk(*command, "--record-payload")
+        assert "You said: " in shown.out
+        assert "## L5_USER" in shown.err
+    talk.ok("prefer", "recordPayload=true")
+    assert "## L5_USER" in talk("gen").err
+
+
 @covers("cli.gen")
 def test_gen_gives_everything_as_json_and_asks_once_for_the_same_key(talk):
     node = talk.json("gen", "--key", "one", "--max-tokens", "2")["nodes"][0]

@@ -306,6 +306,20 @@ def test_in_debug_every_request_is_logged_in_layers(desk, caplog):
     assert caplog.text == ""
 
 
+@covers("cache.payload-recorder")
+def test_the_recorder_is_switched_on_for_a_call_or_by_a_preference(desk, caplog):
+    desk.send(desk.ask("One"), record_payload=True)
+    assert ("weft.payload", logging.INFO) in {(each.name, each.levelno) for each in caplog.records}
+    assert "## L5_USER" in caplog.text
+    caplog.clear()
+    desk.send(desk.ask("Two"))
+    assert caplog.text == ""
+    desk.tree.prefer(record_payload=True)
+    desk.send(desk.ask(f"Three, with sk-{'x' * 40}"))
+    assert "Three, with" in caplog.text
+    assert "x" * 40 not in caplog.text
+
+
 @pytest.mark.outer
 @covers("stats.per-tree-and-branch", "stats.what-would-have-been-saved")
 def test_stats_by_branch_and_what_other_settings_would_have_saved(desk):

@@ -53,6 +53,7 @@ REQUIRES = {WRITE: {LOOK}, GENERATE: {LOOK}, SAVE: {READ}}
 """What else an agent has to lose with a permission."""
 
 
+FOREIGN = Path(__file__).parent.parent / "data" / "imports" / "helm.json"
 RUN = "01M7PPS3BY19DC0DYA88YA8KWV"
 
 
@@ -180,6 +181,7 @@ TABLE = {
         "create_project": rule(WRITE, call=lambda _, do: do("Another")),
         "fetch_timestamps": rule(WRITE),
         "import_": rule(WRITE, call=lambda desk, do: do(desk.folder / "tree.json")),
+        "import_conversations": rule(WRITE, call=lambda _, do: do(FOREIGN)),
         "link": rule(WRITE, call=lambda desk, do: do(desk.node, desk.tree)),
         "unlink": rule(WRITE, call=lambda desk, do: do(desk.node, desk.tree)),
         "tag": SELF,
@@ -269,7 +271,9 @@ TABLE = {
     },
     VaultHandle: {
         **free("id", "name", "path", "value"),
+        "index": rule(READ),
         "notes": rule(READ),
+        "status": rule(READ),
         "unmount": rule(WRITE),
     },
     Vaults: {
@@ -281,6 +285,7 @@ TABLE = {
         "selection": NOTE,
         "folder": rule(READ, call=lambda _, do: do("notes")),
         "tag": rule(READ, call=lambda _, do: do("#winter")),
+        "search": rule(READ, call=lambda _, do: do("lamp")),
     },
     AgentHandle: {
         **free("id", "name", "value"),
@@ -309,6 +314,7 @@ TABLE = {
                 "leaves",
                 "outline",
                 "presence",
+                "skeleton",
                 "tree",
             ),
             of_tree(LOOK),
@@ -317,6 +323,7 @@ TABLE = {
         "working_buffer": of_tree(LOOK),
         **dict.fromkeys(("authorship", "children", "node", "siblings", "versions"), at(LOOK)),
         "difference": rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, desk.tree.value.root)),
+        "numbered": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 1, 2)),
         "leads_to": rule(LOOK, call=lambda desk, do: do(desk.tree.id, desk.node.id, desk.node.id)),
         "links": rule(LOOK, call=lambda desk, do: do(desk.target)),
         "tags": rule(LOOK, call=lambda desk, do: do(desk.target)),

@@ -36,6 +36,15 @@ def test_an_answer_is_followed_as_it_comes(owner, tree):
     assert told[-1][1]["node"]["content"]["text"] == "You said: Why not?"
 
 
+@covers("ask.http", "cache.payload-recorder")
+def test_a_request_is_logged_in_layers_where_that_is_wanted(owner, tree, caplog):
+    for wanted in (False, True):
+        caplog.clear()
+        body = {"text": "In layers?", "agent": "Echo", "recordPayload": wanted}
+        assert owner.post(f"/api/trees/{tree.id}/ask", body).status_code == 200
+        assert ("## L5_USER" in caplog.text) is wanted
+
+
 def test_what_is_wrong_is_named_by_its_field(owner, tree):
     path = f"/api/trees/{tree.id}/ask"
     for body, field in (

@@ -53,7 +53,8 @@ def test_every_operation_has_a_route_or_a_reason():
 
 UNROUTED = {
     "ChangeSettings",  # Prefer, and the other settings' own operations.
-    "KeepEnvelope",  # Generations keep their requests.
+    "KeepEnvelope",  # Generations keep their requests, and runs their results.
+    "KeepResult",
     "ReportCached",
     "WriteInDocument",  # SaveDocument: the change is a function of the caller's.
 }

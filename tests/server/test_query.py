@@ -9,7 +9,7 @@ from weft.runtime.runners.options import PreviewOptions
 
 CONTEXT = "/api/trees/{tree}/nodes/{node}/context"
 ROUTES = [
-    (CONTEXT, PreviewOptions, {"tool_outputs", "items"}),
+    (CONTEXT, PreviewOptions, {"tool_outputs", "items", "tools"}),
     ("/api/records", RecordListOptions, set()),
     ("/api/records/streams", StreamListOptions, set()),
     ("/api/events", EventOptions, set()),

@@ -37,8 +37,12 @@ def test_what_a_chat_keeps_comes_back(desk):
     assert said(again.chat()) == said(text)
     assert [node.text for node in again.path] == [node.text for node in desk.tree.path]
     assert [node.role for node in again.path][1:] == [node.role for node in desk.tree.path][1:]
-    assert loaded.warnings == ("https://a.b/?x=1&y=2 is attached, but was not fetched",)
-    assert set(library(again.envelope())) == set(library(desk.tree.envelope()))
+    page = "https://a.b/?x=1&y=2"
+    assert loaded.warnings == (f"{page} is omitted from contexts: its page was not read",)
+    shown = again.envelope()
+    assert set(library(shown)) == set(library(desk.tree.envelope())) - {page}
+    assert shown.warnings == (f"{page} is omitted: its page was not read",)
+    assert {each.id: each.reason for each in shown.manifest}[page] == "its page was not read"
     with pytest.raises(InvalidInputError, match="not a chat"):
         desk.grove.plant(mode="buffer", text="x").chat()
 

@@ -40,6 +40,7 @@ def ask(
     turns: Annotated[int, option("--turns N", AskOptions)] = 12,
     seconds: Annotated[float, option("--seconds S", AskOptions)] = 300.0,
     dollars: Annotated[str | None, option("--max-price DOLLARS", AskOptions, name="dollars")] = None,
+    record_payload: Annotated[bool, flag("--record-payload", AskOptions)] = False,
     resume: Annotated[bool, flag("--resume", AskOptions)] = False,
 ) -> None:
     """Ask a model and print its answer as it comes. Continues the last tree; plants one if there is none.
@@ -61,6 +62,7 @@ def ask(
         max_tokens=max_tokens,
         temperature=temperature,
         dollars=dollars,
+        record_payload=record_payload or None,
         resume=resume,
         turns=turns,
         seconds=seconds,

@@ -54,6 +54,7 @@ def gen(
     key: Annotated[str | None, option("--key TEXT", GenerationOptions, name="idempotency_key")] = None,
     max_price: Annotated[str | None, option("--max-price DOLLARS", GenerationOptions)] = None,
     tool: ToolCalls = None,
+    record_payload: Annotated[bool, flag("--record-payload", GenerationOptions)] = False,
     dry_run: Annotated[bool, flag("--dry-run", "Send nothing; show tokens, cached share and price.")] = False,
 ) -> None:
     """Generate continuations and stream them. Ctrl-C stops and keeps what came.
@@ -72,6 +73,7 @@ def gen(
         seed=seed,
         limit=limit,
         tool_outputs=tool_outputs(session, tool, tree, node),
+        record_payload=record_payload or None,
         idempotency_key=key,
         max_price=None if max_price is None else _dollars(max_price),
     )

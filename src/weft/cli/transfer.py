@@ -13,7 +13,9 @@ from weft.cli.session import CliSession
 from weft.cli.text_input import STDIN, read_text
 from weft.error_hints import Face, hint_on
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
-from weft.interop.weft_json import open_file
+from weft.interop.importer import ImporterRegistry, require_known
+from weft.interop.source_file import opened_files
+from weft.interop.weft_json import begins_as_weft, open_file
 from weft.tree.node import counted
 
 _FILES = (".json", ".gz", ".md")
@@ -62,22 +64,28 @@ def export(
 
 def import_(
     session: CliSession,
-    file: Annotated[str, argument("FILE", "A file of weft export; - is stdin.")],
+    file: Annotated[str, argument("FILE", "A file, a folder or a zip; - is stdin.")],
     *,
     chat: Annotated[bool, flag("--chat", "It is a Markdown chat. Default for .md files.")] = False,
     agent: Annotated[str | None, option("--agent AGENT", "The author of a chat's answers.")] = None,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str | None, option("--format NAME", "The program it comes from; default: by its content.")
+    ] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Report what would be imported; write nothing.")] = False,
+    strict: Annotated[bool, flag("--strict", "Import nothing if one conversation cannot be read.")] = False,
 ) -> None:
-    """Import a file that weft export wrote: all of it, or nothing.
+    """Import what weft export wrote, or conversations of another program.
 
-    Every hash is checked first. Prints the ids of the imported trees.
+    A file of weft export is imported whole or not at all, with every hash checked. Of other programs
+    (ChatGPT, Claude, Claude Code, Open WebUI and more) each conversation is; a second time, only what
+    is new is added. Prints the ids of the trees.
     """
-    if chat or file.lower().endswith((".md", ".markdown")):
+    if (chat or file.lower().endswith((".md", ".markdown"))) and format is None and not dry_run:
         _import_chat(session, file, agent)
         return
-    if file != STDIN and not Path(file).is_fifo():
-        # Before a grove is created for it.
-        with open_file(Path(file)):
-            pass
+    if format is not None or dry_run or strict or not _is_weft(file):
+        _import_conversations(session, file, format, dry_run=dry_run, strict=strict)
+        return
     with progress_bar("importing") as progress:
         done = session.grove.import_(sys.stdin.buffer if file == STDIN else Path(file), progress=progress)
     session.out.notes(done.notes)
@@ -86,6 +94,46 @@ def import_(
     message = f"imported {counted(len(done.trees), 'tree')} with {counted(done.nodes, 'node')}"
     message += f": {named}" if titles else ""
     session.out.result(done, "\n".join(done.trees) if done.trees else None, message)
+
+
+def _is_weft(file: str) -> bool:
+    """Whether it is a file of weft export, or a stream that may be one; checked before a grove is created."""
+    path = Path(file)
+    if file == STDIN or path.is_fifo():
+        return True
+    if path.is_dir() or not (path.exists() and begins_as_weft(path)):
+        return False
+    with open_file(path):
+        return True
+
+
+def _import_conversations(
+    session: CliSession, file: str, name: str | None, *, dry_run: bool, strict: bool
+) -> None:
+    source = sys.stdin.buffer if file == STDIN else Path(file)
+    if isinstance(source, Path) and name is None:
+        # Before a grove is created for it.
+        with opened_files(source) as files:
+            require_known(files, ImporterRegistry.installed())
+    with progress_bar("reading" if dry_run else "importing") as progress:
+        report = session.grove.import_conversations(
+            source, format=name, dry_run=dry_run, strict=strict, progress=progress
+        )
+    for each in report.conversations:
+        where = f"{each.file} {each.place}".strip()
+        if each.error is not None:
+            session.out.message(f"not imported: {where}: {each.error}")
+        session.out.notes([f"{each.title or each.source}: {note}" for note in each.notes])
+    read = [each for each in report.conversations if each.error is None]
+    nodes = sum(each.nodes for each in read)
+    what = f"{counted(len(read), 'conversation')} with {counted(nodes, 'node')}"
+    if dry_run:
+        message = f"would import {what}, {report.new_nodes:,} of them new (dry run: nothing was written)"
+    else:
+        message = f"imported {what}, {report.new_nodes:,} of them new"
+    if report.failed:
+        message += f"; {counted(len(report.failed), 'conversation')} could not be read"
+    session.out.result(report, "\n".join(report.trees) if report.trees else None, message)
 
 
 def _export_chat(session: CliSession, names: Sequence[str], out: str, *, force: bool) -> None:

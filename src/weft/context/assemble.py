@@ -1,6 +1,6 @@
 """From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,6 +24,7 @@ from weft.context.rows import (
 from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
 from weft.context.tool_pairs import masked_outline, settled
+from weft.context.tool_text import tag_tokens
 from weft.errors import InvalidInputError
 
 
@@ -94,6 +95,8 @@ def _prices(request: ContextRequest) -> Prices:
         heading = partial(_given_tokens, request.headings, estimator)
     elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
+    if request.dialogue and not request.profile.tools:
+        heading = partial(_tagged_tokens, heading)
     return Prices(
         estimator=estimator,
         joined=request.dialogue,
@@ -113,6 +116,10 @@ def _given_tokens(headings: Mapping[str, str], estimator: Estimator, row: Candid
 
 def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
     return estimator.of_text(heading_of(row.author, names)) + estimator.seam if row.author else 0
+
+
+def _tagged_tokens(heading: Callable[[Candidate], int] | None, row: Candidate) -> int:
+    return tag_tokens(row) + (heading(row) if heading is not None else 0)
 
 
 def _sketch(

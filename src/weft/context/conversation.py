@@ -61,6 +61,8 @@ class Conversation:
     estimator: Estimator = DEFAULT
     window: int | None = None
     tool_descriptions: str = ""
+    readers: frozenset[str] = frozenset()
+    """Names of tools that read on where only an outline is shown."""
     memory_block: str = ""
     loom_context: str = ""
     strip: Strip | None = None
@@ -120,6 +122,7 @@ def assemble_turn(
         standing=conversation.standing,
         tool_outputs=request.tool_outputs,
         tool_descriptions=conversation.tool_descriptions,
+        readers=conversation.readers,
         memory_block=conversation.memory_block,
         loom_context=conversation.loom_context,
         strip=conversation.strip,

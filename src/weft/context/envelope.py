@@ -22,11 +22,15 @@ from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
+from weft.tree.tool_spec import ToolSpec
 
 if TYPE_CHECKING:
     from weft.context.manifest_view import Changes
 
 VERSION = 1
+TOOLS = "tools"
+"""The kind of the block with all tools."""
+_BEFORE = -1
 _STABLE = (LayerId.SYSTEM, LayerId.LIBRARY)
 
 
@@ -145,13 +149,15 @@ class Envelope:
     memory_block: str
     """Another system block, after the others, that is not to be cached."""
     messages: tuple[Message, ...]
-    """L4, then the user message."""
+    """L4, then the user message; then what tools were asked for it and gave, as far as it is answered."""
     history: int
     """How many of the messages are L4."""
     additional: str
     """What stands before L3 in the user message: outputs of tools, the loom's context."""
     manifest: Manifest
     budget: int
+    tools: tuple[ToolSpec, ...] = ()
+    """Those that the provider is given as such: they come before everything else."""
     truncated: bool = False
     shortened: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -177,7 +183,21 @@ class Envelope:
     @property
     def processed_user_text(self) -> str:
         """The user message: tool outputs, L3, L5."""
-        return self.messages[-1].text if self.history < len(self.messages) else ""
+        return self.messages[self.history].text if self.history < len(self.messages) else ""
+
+    @property
+    def tools_text(self) -> str:
+        """The tools as one text, their fields in the order in which they are sent; empty if there are none."""
+        return f"[{','.join(tool.json for tool in self.tools)}]" if self.tools else ""
+
+    @property
+    def tools_hash(self) -> str:
+        return sha256_of(self.tools_text) if self.tools else ""
+
+    @property
+    def exchange(self) -> tuple[Message, ...]:
+        """Calls of tools and their results since the user message."""
+        return self.messages[self.history + 1 :]
 
     @property
     def layer_hashes(self) -> dict[str, str]:
@@ -247,11 +267,16 @@ class Envelope:
         return self.system_blocks[sum(bool(self.layer(each).text) for each in _STABLE) :]
 
     def _blocks(self, texts: Sequence[str]) -> list[RequestBlock]:
-        found = [self._block(None, index, Text(text)) for index, text in enumerate(texts)]
+        found = [self._tools_block()] if self.tools else []
+        found += [self._block(None, index, Text(text)) for index, text in enumerate(texts)]
         for number, message in enumerate(self.messages):
             role = message.role.value
             found += [self._block(number, index, block, role) for index, block in enumerate(message.blocks)]
         return found
+
+    def _tools_block(self) -> RequestBlock:
+        tokens = sum(self.estimator.of_text(tool.json) + self.estimator.joint for tool in self.tools)
+        return RequestBlock(None, _BEFORE, TOOLS, self.tools_hash, tokens)
 
     def _block(self, message: int | None, index: int, block: Block, role: str = "system") -> RequestBlock:
         wire = content_to_wire(block)
@@ -273,6 +298,7 @@ class Envelope:
         return tuple(
             breakpoints(
                 [block.tokens for block in blocks],
+                first=int(bool(self.tools)),
                 system=bool(self.layer(LayerId.SYSTEM).text),
                 library=bool(self.layer(LayerId.LIBRARY).text),
                 stable=stable[-1] if stable else None,
@@ -293,4 +319,5 @@ class Envelope:
             "breakpoints": [each.to_wire() for each in self.breakpoints],
             "manifest": self.manifest.to_wire(),
             "warnings": list(self.warnings),
+            **({"tools": [tool.to_wire() for tool in self.tools]} if self.tools else {}),
         }

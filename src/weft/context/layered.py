@@ -51,7 +51,8 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         return _layers(plan, layout, levels, spoken, typed)
 
     def facts() -> Facts:
-        said: JsonValue = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        said: list[JsonValue] = [system.text, system.memory, [message_to_wire(each) for each in messages]]
+        said += [tool.to_wire() for tool in request.tools]
         digest = sha256_of(canonical(said))
         return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
 
@@ -60,6 +61,7 @@ def render_layers(plan: Plan, contents: Mapping[str, Content]) -> Envelope:
         conversation_id=request.conversation_id,
         message_id=request.message_id,
         make_layers=layers,
+        tools=request.tools,
         system_blocks=tuple(filter(None, (system.standing.text, system.library, system.descriptions))),
         memory_block=system.memory,
         messages=messages,
@@ -133,12 +135,17 @@ def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
 
 def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
     """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
-    if not messages or messages[-1].role is not Role.USER:
+    last = len(messages) - 1
+    if layout.exchange:
+        # What tools were asked and gave comes after the turn's own message.
+        while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
+            last -= 1
+    if last < 0 or messages[last].role is not Role.USER:
         return len(messages), ""
-    text = messages[-1].text
+    text = messages[last].text
     if layout.first_live is not None and current and text.endswith(current):
-        return len(messages) - 1, text[: len(text) - len(current)].strip("\n")
-    return len(messages) - 1, ""
+        return last, text[: len(text) - len(current)].strip("\n")
+    return last, ""
 
 
 def _layers(
@@ -206,13 +213,14 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
         for each in {each.item.id: each for each in layout.attached}.values()
         if has_nul(each.item.content)
     ]
-    for name in dict.fromkeys(each.item.id for each in layout.attached if each.item.id in request.deleted):
-        skipped = any(each.item.id == name and each.left_out is Reason.DELETED for each in layout.attached)
-        found.append(
-            f"{name} is skipped: it was deleted"
-            if skipped
-            else f"{name} was deleted: it is shown as it was last read"
-        )
+    reasons = {each.item.id: each.left_out for each in layout.attached}
+    for name, reason in reasons.items():
+        if reason is Reason.UNREAD:
+            found.append(f"{name} is omitted: {reason.value}")
+        elif reason is Reason.DELETED:
+            found.append(f"{name} is skipped: it was deleted")
+        elif reason is None and name in request.deleted:
+            found.append(f"{name} was deleted: it is shown as it was last read")
     typed = request.own.get(INPUT)
     if isinstance(typed, Text) and has_nul(typed.text):
         found.append("the input contains NUL characters, which are sent as they are")

@@ -1,13 +1,13 @@
 """Lay out a path: decide what is in which layer, before any text of the path is read."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from weft.context.assemble import plan_context
 from weft.context.checks import system_over
 from weft.context.items.blocks import clean, render_tools
 from weft.context.items.inline import Inline
-from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, LayerId
+from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, ItemType, LayerId
 from weft.context.items.library import (
     Attached,
     Given,
@@ -19,7 +19,7 @@ from weft.context.items.library import (
     promote,
 )
 from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
-from weft.context.rows import Candidate, PathOutline, Reason
+from weft.context.rows import Candidate, PathOutline, Reason, answers_of
 from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
 from weft.context.system import SystemContext, standing_layer
@@ -36,15 +36,16 @@ def plan_layers(request: ContextRequest) -> Plan:
     """Build the layers of a turn. Reads the items' texts, and none of the path's."""
     if not request.dialogue:
         raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
-    plan = _planned(request)
-    if request.run and plan.layout is not None and plan.layout.first_live not in plan.sent:
+    exchange = 0 if request.run or request.alone else _exchange(request)
+    plan = _planned(request, exchange)
+    if (request.run or exchange) and plan.layout is not None and plan.layout.first_live not in plan.sent:
         # The turn is cut, and a run goes on from it: its items belong to an earlier turn now.
         return _planned(replace(request, run=0))
     return plan
 
 
-def _planned(request: ContextRequest) -> Plan:
-    layout = _read(request)
+def _planned(request: ContextRequest, exchange: int = 0) -> Plan:
+    layout = _read(request, exchange)
     layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
     prepared = _prepared(request, layout)
     plan_items = _plan_inline if request.settings.library is Placement.INLINE else _plan_system
@@ -55,21 +56,43 @@ def _planned(request: ContextRequest) -> Plan:
     return replace(plan, prefaces=prefaces, layout=layout)
 
 
-def _read(request: ContextRequest) -> Layout:
+def _exchange(request: ContextRequest) -> int:
+    """How many levels at the path's end are tool calls and their results: the turn before them goes on."""
+    rows = request.outline.tail
+    if request.pending.text or request.items:
+        return 0
+    end = len(rows)
+    while (start := _skipped(rows, end, answers_of)) < end:
+        calls = _skipped(rows, start, lambda row: row.role == "assistant")
+        if calls == start:
+            break
+        end = calls
+    spoken = end > 0 and rows[end - 1].role == "user" and not answers_of(rows[end - 1])
+    return len(rows) - end if spoken else 0
+
+
+def _skipped(rows: Sequence[Candidate], end: int, wanted: Callable[[Candidate], bool]) -> int:
+    """Where the run of such rows before `end` begins; what is left out interrupts none."""
+    start = end
+    while end > 0 and (rows[end - 1].left_out is not None or wanted(rows[end - 1])):
+        end -= 1
+        start = end if rows[end].left_out is None else start
+    return start
+
+
+def _read(request: ContextRequest, exchange: int = 0) -> Layout:
     """Find the current turn, add the input to the path, cut off what the strip replaces."""
-    outline = request.outline
+    outline, run = request.outline, request.run or exchange
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    turn = count if request.alone else _turn(outline, count - request.run)
+    turn = count if request.alone else _turn(outline, count - run)
     if request.folded:
         # The row in the place of reduced levels belongs to no turn.
         turn = max(1, turn)
     live = [
-        level
-        for level in range(max(turn, outline.first), count - request.run)
-        if outline.at(level).left_out is None
+        level for level in range(max(turn, outline.first), count - run) if outline.at(level).left_out is None
     ]
-    if request.run and not live:
+    if run and not live:
         # The turn itself is folded: its items belong to an earlier turn now.
         return _read(replace(request, run=0))
     attached = [each._replace(level=each.level - offset) for each in request.attached]
@@ -82,7 +105,7 @@ def _read(request: ContextRequest) -> Layout:
         attached += [Attached(count, item) for item in request.items]
         outline = _with_input(outline, request)
         live.append(count)
-    attached = _without_deleted(attached, request.deleted, turn)
+    attached = _readable(attached, request, turn)
     said = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: its items must be there.
     said = said[-max(1, request.preferences.minimum_recent_nodes) :]
@@ -91,6 +114,7 @@ def _read(request: ContextRequest) -> Layout:
         offset=offset,
         turn=turn,
         spoken=count - 1 if request.run else turn,
+        exchange=exchange,
         # A turn may begin with an empty node, as a tree does; what is said comes after it.
         first_live=next(iter(said or live), None),
         attached=tuple(attached),
@@ -98,18 +122,19 @@ def _read(request: ContextRequest) -> Layout:
     return _stripped(layout, request)
 
 
-def _without_deleted(attached: Sequence[Attached], deleted: Collection[str], turn: int) -> list[Attached]:
-    """What the turn brings anew is left out if its source is gone; what is in the library stays."""
+def _readable(attached: Sequence[Attached], request: ContextRequest, turn: int) -> list[Attached]:
+    """Leave out pages that were never read, and what the turn brings if its source is gone; the library stays."""
     known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
-    return [
-        each._replace(left_out=Reason.DELETED)
-        if each.level >= turn
-        and each.left_out is None
-        and each.item.id in deleted
-        and each.item.id not in known
-        else each
-        for each in attached
-    ]
+
+    def why(each: Attached) -> Reason | None:
+        name = each.item.id
+        if each.left_out is not None:
+            return each.left_out
+        if each.item.type == ItemType.URL and not each.item.content.strip() and name not in request.fresh:
+            return Reason.UNREAD
+        return Reason.DELETED if each.level >= turn and name in request.deleted - known else None
+
+    return [each._replace(left_out=why(each)) for each in attached]
 
 
 def _with_start(outline: PathOutline) -> PathOutline:
@@ -229,7 +254,11 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(
-            layout.attached, turn=layout.turn, changed=request.settings.changed, fresh=request.fresh
+            layout.attached,
+            turn=layout.turn,
+            changed=request.settings.changed,
+            fresh=request.fresh,
+            readers=request.readers,
         )
         held = compact(held, _share(request), estimator)
     joint = estimator.joint
@@ -242,6 +271,7 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         texts=texts,
         sizes=tuple(estimator.of_text(text) + joint for text in texts),
         heading=estimator.of_text(LIBRARY_HEADING) + joint if held else 0,
+        tools=sum(estimator.of_text(tool.json) + joint for tool in request.tools),
         descriptions=clean(request.tool_descriptions).strip(),
         memory=clean(request.memory_block).strip(),
         summary=f"{SUMMARY_HEADING}\n{summary}" if summary else "",
@@ -273,6 +303,7 @@ def _prepared(request: ContextRequest, layout: Layout) -> ContextRequest:
         ("summary", system.summary),
     )
     sizes += [(name, estimator.of_text(text) + estimator.joint) for name, text in extra if text]
+    sizes += [("tools", system.tools)] if system.tools else []
     total = sum(size for _, size in sizes)
     if total > request.budget:
         raise system_over(total, request.budget, sizes, library=library)
@@ -325,7 +356,11 @@ def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[in
 def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
     """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
     inline = Inline(
-        layout=layout, share=_share(request), estimator=request.estimator, extra=_extras(request, layout)
+        layout=layout,
+        share=_share(request),
+        estimator=request.estimator,
+        readers=request.readers,
+        extra=_extras(request, layout),
     )
     ruled = inline.ruled(layout.outline)
     levels = [level for level, row in layout.outline.known() if row.left_out is None]

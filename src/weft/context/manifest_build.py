@@ -13,6 +13,7 @@ from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece
 from weft.context.request import INPUT, Layout, Placed, Plan
 from weft.context.rows import Candidate, ExtraSource, Reason
 from weft.context.settings import Placement
+from weft.context.tool_text import tag_tokens
 from weft.tree.content import Content
 from weft.tree.json import JsonValue, camel
 from weft.tree.json_names import to_wire
@@ -186,6 +187,8 @@ class _Account:
         if self.composed is not None and joined is None:
             return Outcome.EXCLUDED, Reason.UNPAIRED.value, 0, level.row.tokens
         added = level.heading + (self._joint(joined) if self.composed is not None else self._boundary(level))
+        if not self.request.profile.tools:
+            added += tag_tokens(level.row)
         tokens = level.tokens + added
         size = level.row.tokens + level.row.unpaired + level.row.hidden + added
         if level.shortened:
@@ -318,6 +321,8 @@ class _Account:
 
     def _system_extras(self, layout: Layout) -> Iterator[Piece]:
         system = layout.system
+        if system.tools:
+            yield _system("tools", system.tools, "before the system message, fixed for the agent's life")
         if system.descriptions:
             yield _system("tool descriptions", self._size(system.descriptions), "fixed for the agent's life")
         if system.memory:
@@ -358,8 +363,8 @@ class _Account:
 
     def _why_gone(self, each: Placed) -> tuple[Outcome, str]:
         if each.left_out:
-            why = each.left_out == Reason.DELETED
-            return Outcome.EXCLUDED, each.left_out if why else f"its turn is left out: {each.left_out}"
+            own = each.left_out in {Reason.DELETED, Reason.UNREAD}
+            return Outcome.EXCLUDED, each.left_out if own else f"its turn is left out: {each.left_out}"
         if each.item.images:
             return Outcome.EXCLUDED, "bears images, and is never promoted"
         inline = self.request.settings.library is Placement.INLINE

@@ -31,6 +31,7 @@ class Payload:
             lines.append(f"about {self.prediction.cached:,} from the cache")
         lines += [f"warning: {warning}" for warning in envelope.warnings]
         extras = (
+            ("tools", "\n".join(tool.json for tool in envelope.tools)),
             ("tool descriptions", "\n\n".join(envelope.descriptions)),
             ("memory block", envelope.memory_block),
             ("before L3", envelope.additional),

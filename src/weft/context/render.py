@@ -64,6 +64,7 @@ def measured(context: AssembledContext | Envelope, estimator: Estimator) -> int:
     """What a request costs as it is sent."""
     further = context.memory_block if isinstance(context, Envelope) else context.document
     texts = [context.system, further or ""]
+    texts += [tool.json for tool in context.tools] if isinstance(context, Envelope) else []
     tokens = sum(estimator.of_text(text) for text in texts if text)
     if further and context.messages and not isinstance(context, Envelope):
         tokens += estimator.joint

@@ -26,6 +26,7 @@ from weft.context.system import (
 from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
+from weft.tree.tool_spec import ToolSpec
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Profile:
     """Whether a request may end with an assistant's message."""
     completion: bool = True
     """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
+    tools: bool = True
+    """Whether calls and results are sent as such; elsewhere they are words, within tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +117,12 @@ class ContextRequest:
     """Items as they are now, by id, where they were read again; of those in `deleted`, as they were last read."""
     deleted: frozenset[str] = frozenset()
     """Ids of items whose source was deleted."""
+    readers: frozenset[str] = frozenset()
+    """What the model has to read on where only an outline is shown: names of tools, and `→ view`."""
     standing: Standing = field(default_factory=Standing)
     tool_outputs: Sequence[ToolOutput] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    """For models with tool calling; fixed for an agent's life."""
     tool_descriptions: str = ""
     """For models that call tools in text; fixed for an agent's life."""
     memory_block: str = ""
@@ -230,6 +237,8 @@ class SystemLayers:
     """Their tokens."""
     heading: int = 0
     """Tokens of the library's heading."""
+    tools: int = 0
+    """Tokens of the tools that the provider is given as such."""
     descriptions: str = ""
     memory: str = ""
     summary: str = ""
@@ -260,6 +269,8 @@ class Layout:
     """The level at which the input begins that a model answers: the turn's, unless a run has gone on since."""
     first_live: int | None
     """The level before whose words the turn's context is."""
+    exchange: int = 0
+    """How many levels at the path's end are tool calls and results: the turn is still being answered."""
     attached: tuple[Attached, ...]
     stripped: tuple[Candidate, ...] = ()
     placed: tuple[Placed, ...] = ()
@@ -268,7 +279,9 @@ class Layout:
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
-        return [(level, row) for level, row in self.outline.known(self.spoken) if row.left_out is None]
+        end = self.outline.first + len(self.outline.tail) - self.exchange
+        rows = self.outline.known(self.spoken)
+        return [(level, row) for level, row in rows if level < end and row.left_out is None]
 
 
 @dataclass(frozen=True, kw_only=True)

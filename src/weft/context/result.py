@@ -126,6 +126,8 @@ class AssembledContext:
     """What of it the provider has cached, where a model is known."""
     instabilities: tuple[Instability, ...] = ()
     """Stable layers that changed without a recorded reason."""
+    recorded: bool = False
+    """Whether it is logged in layers when it is sent."""
     refreshed: tuple[ContextItem, ...] = ()
     """Items that are not as they were attached."""
     unsummarised: tuple[str, ...] = ()

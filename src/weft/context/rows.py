@@ -39,6 +39,7 @@ class Reason(StrEnum):
     COLLAPSED = "in a folded range"
     WITH_MESSAGE = "its message is left out"
     DELETED = "its source was deleted"
+    UNREAD = "its page was not read"
 
 
 _OWN = frozenset({None, Reason.UNPAIRED})

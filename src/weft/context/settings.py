@@ -106,6 +106,8 @@ class LayerSettings:
     cache_lifetime: str | None = None
     """How long a provider keeps what it cached, where a request can say so: `5m` or `1h`. Where caches are
     created, one is then created for what is stable."""
+    record_payload: bool = False
+    """Log each request in layers, as it is sent."""
 
 
 def _choice(kind: type[StrEnum], value: JsonValue, path: str) -> StrEnum:
@@ -190,6 +192,7 @@ _READERS: Mapping[str, Callable[[JsonValue, str], object]] = {
     "strip_turns": _count_if_given,
     "user_memory": _title,
     "cache_lifetime": _lifetime,
+    "record_payload": _flag,
     "put_aside_above": _count_or_off,
 }
 

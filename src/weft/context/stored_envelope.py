@@ -14,6 +14,7 @@ from weft.tree.content import Block, Mixed, Text, content_from_wire
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolSpec
 
 _POINTED = (LayerId.SYSTEM, LayerId.LIBRARY, LayerId.HISTORY)
 _PART = 32
@@ -52,6 +53,10 @@ def store_envelope(envelope: Envelope) -> StoredEnvelope:
         "warnings": list(envelope.warnings),
         "manifest": envelope.manifest.stored(),
     }
+    if envelope.tools:
+        record["tools"] = shelf.put(envelope.tools_text)
+    if envelope.exchange:
+        record["exchange"] = [shelf.put(canonical(message_to_wire(each))) for each in envelope.exchange]
     return StoredEnvelope(record, shelf.texts)
 
 
@@ -83,7 +88,7 @@ def _user_message(envelope: Envelope, shelf: _Shelf) -> JsonValue:
     """Nothing where it follows from the rest; the whole message where it is more than that."""
     if envelope.history >= len(envelope.messages):
         return None
-    message = envelope.messages[-1]
+    message = envelope.messages[envelope.history]
     simple = len(message.blocks) == 1 and isinstance(message.blocks[0], Text)
     if simple and _said(envelope.additional, envelope.layers) == message.text:
         return _COMPUTED
@@ -165,8 +170,9 @@ class _Loading:
                 *(layer.text for layer in layers[:2] if layer.text),
                 *(self.text(each) for each in self._list("toolDescriptions")),
             ),
+            tools=self._tools(),
             memory_block=self._optional("memoryBlock"),
-            messages=tuple(messages) if last is None else (*messages, last),
+            messages=(*messages, *([] if last is None else [last]), *self._exchange()),
             history=len(messages),
             additional=self._optional("additional"),
             manifest=Manifest.from_stored(record["manifest"]),
@@ -211,10 +217,12 @@ class _Loading:
         for entry in self._list("entries"):
             yield str(cast("Mapping[str, JsonValue]", entry)["content"])
         single = [self.record[name] for name in ("memoryBlock", "additional", "userMessage")]
+        later = [self.record.get("tools"), *cast("Sequence[JsonValue]", self.record.get("exchange", ()))]
         read = cast("Mapping[str, Mapping[str, str]]", self.record.get(REFRESHED, {}))
         for digest in (
             *self._list("toolDescriptions"),
             *single,
+            *later,
             *(each["content"] for each in read.values()),
         ):
             if digest is not None and digest != _COMPUTED:
@@ -240,6 +248,18 @@ class _Loading:
         if kept != _COMPUTED:
             return _message_from_wire(json.loads(self.text(kept)))
         return Message(Role.USER, (Text(_said(self._optional("additional"), layers)),))
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        digest = self.record.get("tools")
+        if digest is None:
+            return ()
+        return tuple(
+            ToolSpec.from_wire(each) for each in cast("list[JsonValue]", json.loads(self.text(digest)))
+        )
+
+    def _exchange(self) -> Iterator[Message]:
+        for digest in cast("Sequence[JsonValue]", self.record.get("exchange", ())):
+            yield _message_from_wire(json.loads(self.text(digest)))
 
     def _optional(self, name: str) -> str:
         digest = self.record[name]

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from weft.runtime.runners.service import Runners
     from weft.runtime.search.results import Hits
     from weft.runtime.summaries.service import Summaries
+    from weft.runtime.transfer.conversation_import import ImportReport
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
 
@@ -449,6 +450,26 @@ class Grove:
 
         place = FilePath(source) if isinstance(source, str) else source
         return import_file(self.caller.executor, self.caller.actor, place, progress=progress)
+
+    def import_conversations(
+        self,
+        source: FilePath | str | BinaryIO,
+        *,
+        format: str | None = None,  # noqa: A002 - the word of the command line
+        dry_run: bool = False,
+        strict: bool = False,
+        progress: Progress = silent,
+    ) -> "ImportReport":
+        """Import conversations of other programs: a file, a folder or a zip, recognised by its content.
+
+        Each conversation is imported whole or not at all; a second time, only what is new is added.
+        """
+        from weft.runtime.transfer.conversation_import import import_conversations  # noqa: PLC0415
+
+        place = FilePath(source) if isinstance(source, str) else source
+        return import_conversations(
+            self.caller, place, format=format, dry_run=dry_run, strict=strict, progress=progress
+        )
 
     def backup(
         self,

@@ -151,7 +151,7 @@ def arrange(source: SourceConversation) -> ArrangedConversation:
 
 def merged(conversations: Sequence[SourceConversation]) -> SourceConversation:
     """One conversation from several files that hold parts of it."""
-    first = next((each for each in conversations if each.title), conversations[0])
+    first = min(conversations, key=lambda each: (not each.title, len(each.title)))
     records = {record.id: record for each in reversed(conversations) for record in reversed(each.records)}
     order = dict.fromkeys(record.id for each in conversations for record in each.records)
     notes = dict.fromkeys(note for each in conversations for note in each.notes)

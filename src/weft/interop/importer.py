@@ -130,11 +130,24 @@ def read_files(
         file = parts[0][0]
         yield _arranged(name, file, "", merged([source for _, source in parts]))
     if not recognised:
-        names = ", ".join(file.name for file in files[:3])
-        raise InvalidInputError(
-            f"no importer knows the format of {names or 'an empty folder'}",
-            hint=f"formats are {', '.join(registry.names)}; name one with --format",
-        )
+        raise _unknown(files, registry)
+
+
+def require_known(files: Sequence[SourceFile], registry: ImporterRegistry) -> None:
+    """Refuse files of which none is in a known format."""
+    for file in files:
+        if registry.chosen(file) is not None:
+            return
+        file.require_readable()
+    raise _unknown(files, registry)
+
+
+def _unknown(files: Sequence[SourceFile], registry: ImporterRegistry) -> InvalidInputError:
+    names = ", ".join(file.name for file in files[:3])
+    return InvalidInputError(
+        f"no importer knows the format of {names or 'an empty folder'}",
+        hint=f"formats are {', '.join(registry.names)}; name one with --format",
+    )
 
 
 def _converted(importer: Importer, values: FileValues) -> SourceConversation | UnreadableConversation:

@@ -30,6 +30,7 @@ _FREE_BYTES = 64 * 1024 * 1024
 _RATIO_LIMIT = 250
 """How many times larger than its file the unpacked data may be, beyond the first `_FREE_BYTES`."""
 _GZIP = b"\x1f\x8b"
+_SNIFFED = 200
 _HINT = "export it again; Weft writes one record a line, and reads only what it wrote"
 
 
@@ -183,6 +184,16 @@ class JsonReader:
 
     def _wrong(self, what: str) -> InvalidInputError:
         return InvalidInputError(f"line {self._number:,}: {what}", hint=_HINT)
+
+
+def begins_as_weft(path: Path) -> bool:
+    """Whether a file begins like one of ours, compressed or not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(2)
+            return head == _GZIP or (head + file.read(_SNIFFED)).lstrip().startswith(b'{"format":"weft"')
+    except OSError:
+        return True
 
 
 @contextlib.contextmanager

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
         Provider,
         ProviderRegistry,
         Request,
-        ToolSpec,
         installed_providers,
     )
     from weft.tree.cache_profile import CacheKind, CacheProfile
     from weft.tree.message import Message
+    from weft.tree.tool_spec import ToolSpec
 else:
     from weft.lazy_names import lazy_names
 

@@ -5,6 +5,7 @@ import base64
 import json
 import random
 import re
+import secrets
 import ssl
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -24,6 +25,7 @@ from weft.providers.events import (
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
+    ToolCallDelta,
     ToolCalled,
     Warned,
     WireRequest,
@@ -34,6 +36,7 @@ from weft.tree.content import Audio, Image, Text, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
 
+_ID_LENGTH = 32
 READ_TIMEOUT = 300.0
 """Seconds without a byte after which a call times out, unless the call says otherwise."""
 
@@ -122,6 +125,16 @@ def encoded_media(request: Request, block: Image | Audio) -> str:
 def result_text(result: ToolResult) -> str:
     """What a tool returned, as a text."""
     return result.content if isinstance(result.content, str) else json.dumps(result.content)
+
+
+OWN_CALL = "weft_call_"
+"""The prefix of the ids of calls that came without one."""
+
+
+def own_call_id(response: str | None) -> str:
+    """The beginning of ids for a response's calls: no other response of the conversation has it."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", response or "")[-_ID_LENGTH:]
+    return f"{OWN_CALL}{name or secrets.token_hex(6)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +340,9 @@ class Policy:
         return whole * (0.5 + 0.5 * jitter())
 
 
+_SHOWN = TextDelta | ThinkingDelta | ThinkingDone | ToolCallDelta | ToolCalled
+
+
 async def stream_retrying(
     provider: Provider,
     request: Request,
@@ -344,7 +360,7 @@ async def stream_retrying(
         try:
             async with aclosing(provider.stream(request)) as events:
                 async for event in events:
-                    shown = shown or isinstance(event, TextDelta | ThinkingDelta | ThinkingDone | ToolCalled)
+                    shown = shown or isinstance(event, _SHOWN)
                     yield event
         except ProviderError as error:
             wait = None if shown else rules.wait(error, tries, jitter)

@@ -14,6 +14,7 @@ from weft.tree.attempt import Usage
 from weft.tree.cache_profile import NO_PREFIX_CACHE, CacheKind, CacheProfile
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
+from weft.tree.tool_spec import ToolChoice, ToolSpec
 
 _MILLION = 1_000_000
 
@@ -155,16 +156,6 @@ NO_CACHE = NoCache()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
-    """A tool that a model may call."""
-
-    name: str
-    description: str
-    schema: JsonObject
-    """JSON schema of its arguments."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
     """How a model is run. None leaves it to the provider."""
 
@@ -195,6 +186,7 @@ class Request:
     """In blocks, as cache marks count them; where a provider takes one text, a blank line joins them."""
     parameters: Parameters = field(default_factory=Parameters)
     tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = ToolChoice.AUTO
     prefill: str = ""
     """The beginning of the answer. The response does not repeat it."""
     cache: CacheSettings = NO_CACHE

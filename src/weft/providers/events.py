@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 
 from weft.errors import ProviderError
 from weft.tree.attempt import Usage
-from weft.tree.content import Block, Content, Mixed, Text, Thinking, ToolCall
+from weft.tree.content import Block, Content, Text, Thinking, ToolCall, content_of_blocks
 
 Header: TypeAlias = tuple[bytes, bytes]
 
@@ -198,6 +198,17 @@ class ThinkingDone:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """More of a tool call's arguments, to be shown; the complete call follows as `ToolCalled`."""
+
+    id: str
+    name: str
+    arguments: str
+    """Another piece of their JSON; the first piece may be empty."""
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCalled:
     """A complete tool call."""
 
@@ -252,6 +263,7 @@ Event: TypeAlias = (
     TextDelta
     | ThinkingDelta
     | ThinkingDone
+    | ToolCallDelta
     | ToolCalled
     | ModelReported
     | UsageReported
@@ -311,10 +323,7 @@ class Choice:
     @property
     def content(self) -> Content:
         """The content of a node for this choice."""
-        blocks = self.blocks
-        if not blocks:
-            return Text("")
-        return blocks[0] if len(blocks) == 1 else Mixed(blocks)
+        return content_of_blocks(self.blocks)
 
 
 @dataclass(slots=True)
@@ -341,6 +350,9 @@ class ModelAnswer:
             case Retried():
                 # Each try has its own usage; what a failed one reported is not this answer's.
                 self.usage = Usage()
+            case ToolCallDelta():
+                # A call that is cut is no call: nothing could run it.
+                pass
             case Warned():
                 self.warnings.append(event.message)
             case WireRequest() | WireHead() | WireBytes():

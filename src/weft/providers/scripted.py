@@ -22,6 +22,7 @@ from weft.providers.events import (
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
+    ToolCallDelta,
     ToolCalled,
     UsageReported,
     WireBytes,
@@ -312,6 +313,11 @@ def _pieces(reply: Reply, choice: int, request: Request) -> Iterator[_Piece]:
         return
     for call in reply.calls:
         event: JsonObject = {"choice": choice, "call": {"id": call.id, "name": call.name}}
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        half = len(arguments) // 2
+        for piece in (arguments[:half], arguments[half:]):
+            line = _line({**event, "arguments": piece})
+            yield _Piece(line, (ToolCallDelta(call.id, call.name, piece, choice),))
         yield _Piece(_line(event), (ToolCalled(call, choice),))
     yield _end(reply, choice)
 
@@ -343,6 +349,7 @@ def _usage(request: Request, replies: Sequence[Reply]) -> Usage:
     if given is not None:
         return given
     words = request.system_text + (request.prompt or "") + request.prefill
+    words += "".join(tool.json for tool in request.tools)
     words += "".join(plain_text(block) for message in request.messages for block in message.blocks)
     limit = request.parameters.max_tokens
     prompt, completion = (len(words) + 3) // 4, sum(len(reply.pieces[:limit]) for reply in replies)
@@ -352,6 +359,9 @@ def _usage(request: Request, replies: Sequence[Reply]) -> Usage:
 def _sent(provider: str, request: Request) -> WireRequest:
     """The request as bytes, in pieces that later requests share."""
     fields: dict[str, object] = {"model": request.model, "n": request.parameters.n}
+    if request.tools:
+        fields["tools"] = [tool.to_wire() for tool in request.tools]
+        fields["tool_choice"] = request.tool_choice.value
     segments = [_line({**fields, "system": list(request.system)})]
     if request.prompt is not None:
         segments.append(_line({"prompt": request.prompt}))

@@ -103,6 +103,13 @@ def blocks_of(content: Content) -> tuple[Block, ...]:
     return content.blocks if isinstance(content, Mixed) else (content,)
 
 
+def content_of_blocks(blocks: Sequence[Block]) -> Content:
+    """One content of some blocks; no blocks are an empty text."""
+    if not blocks:
+        return Text("")
+    return blocks[0] if len(blocks) == 1 else Mixed(tuple(blocks))
+
+
 def spoken_text(content: Content) -> str:
     """The words of a node: its text blocks, without thinking, tools or media."""
     if isinstance(content, Text):
@@ -137,6 +144,11 @@ def makes_calls(content: Content) -> bool:
 def holds_results(content: Content) -> bool:
     """Whether a node says what a tool gave."""
     return any(isinstance(block, ToolResult) for block in blocks_of(content))
+
+
+def is_tool_results(content: Content) -> bool:
+    """Whether a node holds what tools gave, and nothing else."""
+    return all(isinstance(block, ToolResult) for block in blocks_of(content))
 
 
 def blob_refs(content: Content) -> Iterator[str]:

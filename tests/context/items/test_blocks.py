@@ -254,4 +254,22 @@ def test_an_outline_has_headings_first_lines_the_id_and_how_to_get_the_rest():
     outline = shown.partition("<outline>\n")[2].partition("\n</outline>")[0]
     assert outline.splitlines()[:5] == ["intro", "more", "# One", "first of one", "## Two"]
     assert len(outline.splitlines()[5]) <= 100
-    assert "<rest>Not shown in full. For the rest, use readNote, or attach a selection of it.</rest>" in shown
+    assert "<rest>Not shown in full. For the rest, ask the user to attach a selection of it.</rest>" in shown
+
+
+@covers("library.outline")
+@pytest.mark.parametrize(
+    ("item", "reader"),
+    [
+        (note("a.md", "x"), "readNote"),
+        (active_note("a.md", "x"), "readNote"),
+        (url("https://example.org", "x"), "readUrl"),
+        (node("k3d9", "x"), "→ view"),
+    ],
+)
+def test_how_to_get_the_rest_names_only_what_the_model_has(item, reader):
+    for form in (ItemForm.OUTLINE, ItemForm.STUB):
+        without = render_item(item, form=form, readers={"localSearch"})
+        assert "ask the user to attach" in without
+        assert "use " not in without
+        assert f"use {reader}." in render_item(item, form=form, readers={"localSearch", reader})

@@ -133,7 +133,7 @@ def test_items_that_are_shortened_anyway_are_not_outlined_beyond_their_room():
     talk.budget = 10_000
     page = "https://example.org/?a=1&b=0"
     talk.ask("?", answer="Because. " * 40)
-    talk.ask("?", url(page, ""), note("a.md", ""), answer="Because. " * 40)
+    talk.ask("?", url(page, "."), note("a.md", ""), answer="Because. " * 40)
     talk.ask("?", answer="Yes.", left_out=Reason.EXCLUDED)
     talk.budget = 361
     envelope = talk.look(

@@ -24,13 +24,16 @@ class Breakpoint:
 
 
 def breakpoints(
-    tokens: Sequence[int], *, system: bool, library: bool, stable: int | None
+    tokens: Sequence[int], *, system: bool, library: bool, stable: int | None, first: int = 0
 ) -> Iterator[Breakpoint]:
-    """By the blocks' tokens, whether L1 and L2 have a block each, and L4's last stable block."""
+    """By the blocks' tokens, whether L1 and L2 have a block each, and L4's last stable block.
+
+    `first` is the system's first block: tools come before it.
+    """
     sums = list(accumulate(tokens))
     places = {
-        LayerId.SYSTEM.value: 0 if system else None,
-        LayerId.LIBRARY.value: int(system) if library else None,
+        LayerId.SYSTEM.value: first if system else None,
+        LayerId.LIBRARY.value: first + int(system) if library else None,
         LayerId.HISTORY.value: stable,
         "end": len(sums) - 1 if sums else None,
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.context.envelope import Envelope, RequestBlock, sha256_of
+from weft.context.envelope import TOOLS, Envelope, RequestBlock, sha256_of
 from weft.context.items.item_types import LayerId
 from weft.errors import InvalidInputError
 from weft.tree.cache_profile import CacheKind, CacheProfile
@@ -93,6 +93,10 @@ def _marks(
     places = {each.after: each.block for each in envelope.breakpoints if end or each.after != _END}
     if LayerId.HISTORY in places:
         places[LayerId.HISTORY] = _reachable(envelope, blocks, places[LayerId.HISTORY], profile)
+    before = _before_answer(envelope, blocks)
+    if before is not None and len(blocks) - 1 - before >= profile.look_back:
+        # Many calls at once: from the end, the mark of the request before is out of reach.
+        places[LayerId.HISTORY] = before
     found: dict[int, None] = {}
     for place in places.values():
         marked = _markable(blocks, place)
@@ -113,16 +117,29 @@ def _reachable(envelope: Envelope, blocks: Sequence[RequestBlock], last: int, pr
     spoken = [
         index
         for index, block in enumerate(blocks[: last + 1])
-        if block.message is not None and envelope.messages[block.message].role is Role.USER
+        if block.message is not None and envelope.messages[block.message].role is not Role.ASSISTANT
     ]
     if spoken and last - spoken[-1] >= profile.look_back:
         return spoken[-1]
     return last
 
 
+def _before_answer(envelope: Envelope, blocks: Sequence[RequestBlock]) -> int | None:
+    """Within an exchange with tools, where the request before this one ended."""
+    if not envelope.exchange:
+        return None
+    ends = [
+        index
+        for index, block in enumerate(blocks)
+        if block.message is not None and envelope.messages[block.message].role is not Role.ASSISTANT
+    ]
+    answer = max(index for index, message in enumerate(envelope.messages) if message.role is Role.ASSISTANT)
+    return max((index for index in ends if (blocks[index].message or 0) < answer), default=None)
+
+
 def _markable(blocks: Sequence[RequestBlock], place: int) -> int | None:
-    """The block itself, or one before it: thinking and empty blocks take no mark."""
-    while place >= 0 and (blocks[place].kind == "thinking" or not blocks[place].tokens):
+    """The block itself, or one before it: thinking, tools and empty blocks take no mark."""
+    while place >= 0 and (blocks[place].kind in {"thinking", TOOLS} or not blocks[place].tokens):
         place -= 1
     return place if place >= 0 else None
 

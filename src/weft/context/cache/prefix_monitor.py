@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from weft.context.envelope import Layer, Segment
+from weft.context.envelope import TOOLS, Layer, Segment
 from weft.context.items.blocks import ItemForm
 from weft.context.items.item_types import LayerId
 from weft.tree.json import JsonObject, JsonValue
@@ -53,9 +53,10 @@ class Instability:
 
     @property
     def message(self) -> str:
-        if self.segment == DESCRIPTIONS:
+        if self.segment in {TOOLS, DESCRIPTIONS}:
+            what = "tools" if self.segment == TOOLS else "descriptions of tools"
             return (
-                "the descriptions of tools changed in mid-conversation without a recorded reason: they are fixed "
+                f"the {what} changed in mid-conversation without a recorded reason: they are fixed "
                 "for an agent's life, and the provider's cache is lost from there"
             )
         return (
@@ -87,14 +88,14 @@ def watch(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) ->
     return found
 
 
-def watch_descriptions(
-    before: Sequence[str], after: Sequence[str], reasons: Reasons = NO_REASONS
+def watch_tools(
+    before: Sequence[str], after: Sequence[str], reasons: Reasons = NO_REASONS, *, segment: str = TOOLS
 ) -> list[Instability]:
-    """Whether descriptions of tools, by their hashes, are what they were: only another agent has others."""
-    if list(before) == list(after) or DESCRIPTIONS in _explained(reasons):
+    """Whether tools or their descriptions, by their hashes, are what they were: only another agent has others."""
+    if list(before) == list(after) or segment in _explained(reasons):
         return []
     one, other = ("+".join(each) for each in (before, after))
-    return [Instability(layer=LayerId.LIBRARY, segment=DESCRIPTIONS, before=one, after=other)]
+    return [Instability(layer=LayerId.LIBRARY, segment=segment, before=one, after=other)]
 
 
 def expected_reasons(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) -> Reasons:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -12,7 +12,6 @@ from weft.errors import InvalidInputError
 from weft.tree.citation import CitedSource
 
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
-_SELECTED = "attach a selection of it"
 
 
 class ItemForm(StrEnum):
@@ -30,8 +29,15 @@ class Block:
 
     tag: str
     heading: Callable[[ContextItem], Sequence[tuple[str, str | None]]]
-    rest: str = f"Not shown in full. For the rest, {_SELECTED}."
-    """What a model is told where only an outline is shown."""
+    reader: str = ""
+    """The tool that reads it."""
+    given: str = "a selection of it"
+    """What the user can attach where no tool reads it."""
+
+    def rest(self, readers: Collection[str]) -> str:
+        """How the model gets the rest, where only an outline is shown: by a tool that it has, or from the user."""
+        how = f"use {self.reader}" if self.reader in readers else f"ask the user to attach {self.given}"
+        return f"Not shown in full. For the rest, {how}."
 
 
 def _note(item: ContextItem) -> Sequence[tuple[str, str | None]]:
@@ -60,20 +66,16 @@ def _times(item: ContextItem) -> Sequence[tuple[str, str | None]]:
     return (("ctime", item.created), ("mtime", item.modified))
 
 
+READ_NOTE, READ_URL, VIEW = "readNote", "readUrl", "→ view"
+"""What reads on: tools, and a loom-aware agent's command."""
 BLOCKS: Mapping[str, Block] = {
-    ItemType.NOTE: Block(
-        "note_context", _note, f"Not shown in full. For the rest, use readNote, or {_SELECTED}."
-    ),
-    ItemType.ACTIVE_NOTE: Block(
-        "active_note", _note, f"Not shown in full. For the rest, use readNote, or {_SELECTED}."
-    ),
-    ItemType.URL: Block("url_content", _url, "Not shown in full. For the rest, open the url."),
+    ItemType.NOTE: Block("note_context", _note, READ_NOTE),
+    ItemType.ACTIVE_NOTE: Block("active_note", _note, READ_NOTE),
+    ItemType.URL: Block("url_content", _url, READ_URL, "its text"),
     ItemType.SELECTION: Block("selected_text", _selection),
     ItemType.QUERY: Block("query_block", lambda item: (("id", item.id), *_note(item))),
-    ItemType.DOCUMENT: Block(
-        "document_context", _named, "Not shown in full. For the rest, read the document by its id."
-    ),
-    ItemType.NODE: Block("node_context", _named, "Not shown in full. For the rest, read the node by its id."),
+    ItemType.DOCUMENT: Block("document_context", _named),
+    ItemType.NODE: Block("node_context", _named, VIEW),
 }
 _OTHER = Block("context_item", _other)
 
@@ -89,8 +91,9 @@ def render_item(
     revision: int = 1,
     promoted: bool = False,
     shown: str | None = None,
+    readers: Collection[str] = (),
 ) -> str:
-    """One item as the model reads it.
+    """One item as the model reads it; `readers` are the tools that it has.
 
     `promoted` is what stands in the library, where no note is active any more. `shown` is
     what is left of its content, where it was shortened.
@@ -101,17 +104,17 @@ def render_item(
     lines += [f"<{name}>{one_line(text)}</{name}>" for name, text in block.heading(item) if text]
     if revision > 1:
         lines.append(f"<revision>{revision}</revision>")
-    lines += _shown(item, block, form, shown)
+    lines += _shown(item, form, shown, f"<rest>{block.rest(readers)}</rest>")
     lines.append(f"</{block.tag}>")
     return "\n".join(lines)
 
 
-def _shown(item: ContextItem, block: Block, form: ItemForm, shown: str | None) -> list[str]:
+def _shown(item: ContextItem, form: ItemForm, shown: str | None, rest: str) -> list[str]:
     if form is ItemForm.STUB:
-        return [f"<rest>{block.rest}</rest>"]
+        return [rest]
     if form is ItemForm.OUTLINE:
         outline = close_nothing(outline_of(clean(item.content)))
-        return ["<outline>", outline, "</outline>", f"<rest>{block.rest}</rest>"]
+        return ["<outline>", outline, "</outline>", rest]
     content = shown_content(item) if shown is None else shown
     return ["<content>", content, "</content>"] if content else ["<content>", "</content>"]
 

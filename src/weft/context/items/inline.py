@@ -32,6 +32,8 @@ class Inline:
     share: int
     """Tokens over which a single item of an earlier turn is shown as an outline."""
     estimator: Estimator
+    readers: Collection[str] = ()
+    """The tools that the model has."""
     extra: Mapping[int, Preface] = field(default_factory=dict[int, Preface])
     """What else stands before a level's words."""
     _by_level: dict[int, list[Placed]] = field(init=False)
@@ -127,6 +129,7 @@ class Inline:
                 revision=each.revision,
                 form=each.form,
                 pinned=each.item.id in pinned,
+                readers=self.readers,
             )
             for each, (level, _) in zip(given, places, strict=True)
         ]
@@ -140,7 +143,13 @@ class Inline:
         return found
 
     def _given(self, each: Placed) -> Given:
-        return Given(item=each.item, revision=each.revision, form=self._form(each), again=self._again(each))
+        return Given(
+            item=each.item,
+            revision=each.revision,
+            form=self._form(each),
+            again=self._again(each),
+            readers=self.readers,
+        )
 
     def _again(self, each: Placed) -> str:
         """Why an item is given that was given before on this path."""
@@ -161,7 +170,8 @@ class Inline:
     def _size(self, item: ContextItem, form: ItemForm, revision: int) -> int:
         key = (item.id, item.sha256, f"{form.value}{revision}{item.type}")
         if key not in self._sizes:
-            given = Preface(given=(Given(item=item, form=form, revision=revision),), inline=True)
+            shown = Given(item=item, form=form, revision=revision, readers=self.readers)
+            given = Preface(given=(shown,), inline=True)
             self._sizes[key] = given.costs(self.estimator, asked=False).total
         return self._sizes[key]
 

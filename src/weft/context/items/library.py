@@ -1,6 +1,6 @@
 """Items on a path: the library of earlier turns, and what is before the words of a turn."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import NamedTuple
@@ -48,6 +48,8 @@ class Held:
     changed: bool = False
     """Whether its content is not what was first sent in this place."""
     form: ItemForm = ItemForm.FULL
+    readers: Collection[str] = ()
+    """The tools that the model has."""
 
     @property
     def id(self) -> str:
@@ -58,7 +60,9 @@ class Held:
         return self.item.recoverable and not self.pinned and self.item.type != ItemType.SELECTION
 
     def render(self) -> str:
-        return render_item(self.item, form=self.form, revision=self.revision, promoted=True)
+        return render_item(
+            self.item, form=self.form, revision=self.revision, promoted=True, readers=self.readers
+        )
 
 
 def reference_of(item_id: str, revision: int) -> str:
@@ -72,6 +76,7 @@ def promote(
     turn: int,
     changed: Changed = Changed.REFRESH,
     fresh: Mapping[str, ContextItem] | None = None,
+    readers: Collection[str] = (),
 ) -> tuple[Held, ...]:
     """The library of the turn that begins at level `turn`.
 
@@ -82,13 +87,13 @@ def promote(
     rows = [each for each in attached if each.left_out is None]
     earlier = [each for each in rows if not each.item.images and (each.level < turn or each.pinned)]
     if changed is Changed.APPEND:
-        return tuple(_revisions(earlier))
+        return tuple(_revisions(earlier, readers))
     newest = {each.item.id: each.item for each in rows} | dict(fresh or {})
     held: dict[str, Held] = {}
     for each in earlier:
         first = held.get(each.item.id)
         if first is None:
-            held[each.item.id] = _current(each, newest[each.item.id])
+            held[each.item.id] = replace(_current(each, newest[each.item.id]), readers=readers)
         elif each.pinned and not first.pinned:
             held[each.item.id] = replace(first, pinned=True)
     return tuple(held.values())
@@ -101,7 +106,7 @@ def _current(first: Attached, newest: ContextItem) -> Held:
     return Held(item=item, level=first.level, pinned=first.pinned, changed=changed)
 
 
-def _revisions(earlier: Sequence[Attached]) -> list[Held]:
+def _revisions(earlier: Sequence[Attached], readers: Collection[str]) -> list[Held]:
     found: list[Held] = []
     last: dict[str, Held] = {}
     for each in earlier:
@@ -109,7 +114,7 @@ def _revisions(earlier: Sequence[Attached]) -> list[Held]:
         if before is not None and before.item.sha256 == each.item.sha256:
             continue
         revision = 1 if before is None else before.revision + 1
-        held = Held(item=each.item, level=each.level, revision=revision, pinned=each.pinned)
+        held = Held(item=each.item, level=each.level, revision=revision, pinned=each.pinned, readers=readers)
         found.append(held)
         last[each.item.id] = held
     return found
@@ -221,9 +226,12 @@ class Given:
     """Why it is given a second time on the path, where it is."""
     shown: str | None = None
     """What is shown of its content, where there is no room for all."""
+    readers: Collection[str] = ()
 
     def render(self) -> str:
-        return render_item(self.item, form=self.form, revision=self.revision, shown=self.shown)
+        return render_item(
+            self.item, form=self.form, revision=self.revision, shown=self.shown, readers=self.readers
+        )
 
     @property
     def least(self) -> "Given":

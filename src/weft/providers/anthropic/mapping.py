@@ -16,6 +16,7 @@ from weft.providers.events import (
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
+    ToolCallDelta,
     ToolCalled,
     UsageReported,
 )
@@ -24,6 +25,7 @@ from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, Too
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 if TYPE_CHECKING:
     from anthropic.types import RawMessageStreamEvent
@@ -74,6 +76,8 @@ def body_of(request: Request, profile: ModelProfile) -> dict[str, JsonValue]:
             {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
             for tool in request.tools
         ]
+        if request.tool_choice is not ToolChoice.AUTO:
+            body["tool_choice"] = {"type": "none" if request.tool_choice is ToolChoice.NONE else "any"}
     mapped = [_message(request, number, message, marks) for number, message in enumerate(request.messages)]
     # A message that holds only another provider's thinking is empty here, and empty messages are refused.
     messages = [message for message in mapped if message["content"]]
@@ -154,6 +158,9 @@ class _Open:
     parts: list[str] = field(default_factory=list[str])
     signature: list[str] = field(default_factory=list[str])
 
+    def delta(self, arguments: str) -> ToolCallDelta:
+        return ToolCallDelta(str(self.start.get("id") or ""), str(self.start.get("name") or ""), arguments)
+
 
 class AnthropicReader:
     """Reads a stream of Anthropic's events into ours."""
@@ -188,6 +195,8 @@ class AnthropicReader:
         if opened.kind == "thinking" and block.get("thinking"):
             opened.parts.append(str(block["thinking"]))
             yield ThinkingDelta(str(block["thinking"]))
+        if opened.kind == "tool_use":
+            yield opened.delta("")
 
     def _go_on(self, index: int, delta: dict[str, JsonValue]) -> Iterator[Event]:
         opened = self._open.setdefault(index, _Open("text", {}))
@@ -201,6 +210,7 @@ class AnthropicReader:
                 opened.signature.append(str(delta.get("signature") or ""))
             case "input_json_delta":
                 opened.parts.append(str(delta.get("partial_json") or ""))
+                yield opened.delta(opened.parts[-1])
             case _:
                 return
 

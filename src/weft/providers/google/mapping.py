@@ -1,11 +1,12 @@
 """Requests and stream events between Weft and Gemini."""
 
 import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import media_of, result_text
+from weft.providers.adapter import OWN_CALL, media_of, own_call_id, result_text
 from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -16,6 +17,7 @@ from weft.providers.events import (
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
+    ToolCallDelta,
     ToolCalled,
     UsageReported,
 )
@@ -23,13 +25,12 @@ from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.message import Message
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 if TYPE_CHECKING:
     from google.genai.types import Candidate, GenerateContentResponse, LogprobsResult, Part
 
 _SIGNATURE = "google_thought_signature"
-_OWN_ID = "weft_call_"
-"""The prefix of call ids that Gemini left out; they are not sent back."""
 _FILTERED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"}
     | {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
@@ -57,6 +58,9 @@ def config_of(request: Request, profile: ModelProfile) -> dict[str, Any]:
         config["logprobs"] = asked.logprobs or None
     if not profile.sampling:
         config["temperature"] = config["top_p"] = None
+    if request.tools and request.tool_choice is not ToolChoice.AUTO:
+        mode = "NONE" if request.tool_choice is ToolChoice.NONE else "ANY"
+        config["tool_config"] = {"function_calling_config": {"mode": mode}}
     return {name: value for name, value in config.items() if value is not None}
 
 
@@ -146,7 +150,7 @@ def _part(
 
 
 def _ours(call: str) -> bool:
-    return call.startswith(_OWN_ID)
+    return call.startswith(OWN_CALL)
 
 
 def _arguments(call: ToolCall) -> object:
@@ -166,12 +170,14 @@ class GoogleReader:
 
     def __init__(self) -> None:
         self._introduced = False
+        self._id = ""
         self._thoughts: dict[int, list[str]] = {}
         self._calls: dict[int, int] = {}
 
     def read(self, chunk: "GenerateContentResponse") -> Iterator[Event]:
         if not self._introduced:
             self._introduced = True
+            self._id = own_call_id(chunk.response_id)
             yield ModelReported(chunk.model_version or "", chunk.response_id)
         blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
         if blocked is not None:
@@ -222,8 +228,9 @@ class GoogleReader:
             self._calls[number] = index + 1
             call = part.function_call
             made = ToolCall(
-                id=call.id or f"{_OWN_ID}{number}_{index}", name=call.name or "", arguments=call.args or {}
+                id=call.id or f"{self._id}_{number}_{index}", name=call.name or "", arguments=call.args or {}
             )
+            yield ToolCallDelta(made.id, made.name, json.dumps(made.arguments, ensure_ascii=False), number)
             yield ToolCalled(made, number)
 
     def _thought(self, number: int, signature: bytes | None) -> Iterator[Event]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, assert_never
 
-from weft.providers.adapter import encoded_media, result_text
+from weft.providers.adapter import encoded_media, own_call_id, result_text
 from weft.providers.base import ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -17,6 +17,7 @@ from weft.providers.events import (
     ThinkingDelta,
     ThinkingDone,
     TokenChance,
+    ToolCallDelta,
     ToolCalled,
     UsageReported,
 )
@@ -25,6 +26,7 @@ from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, Too
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 if TYPE_CHECKING:
     from openai.types import Completion, CompletionChoice, CompletionUsage
@@ -90,6 +92,8 @@ def chat_body(
             }
             for tool in request.tools
         ]
+        if request.tool_choice is not ToolChoice.AUTO:
+            body["tool_choice"] = request.tool_choice.value
     body.update(asked.custom)
     return body
 
@@ -167,10 +171,12 @@ class ChatReader:
         self._calls: dict[int, dict[int, _Call]] = {}
         self._thoughts: dict[int, list[str]] = {}
         self._introduced = False
+        self._id = ""
 
     def read(self, chunk: "ChatCompletionChunk | Completion", request_id: str | None) -> Iterator[Event]:
         if not self._introduced:
             self._introduced = True
+            self._id = own_call_id(chunk.id)
             yield ModelReported(chunk.model or "", request_id)
         for choice in chunk.choices or ():
             yield from self._choice(choice)
@@ -191,7 +197,7 @@ class ChatReader:
                 yield from self._thought(number)
                 yield TextDelta(text, number, _chances(choice))
             for call in delta.tool_calls or ():
-                self._collect(number, call)
+                yield self._collect(number, call)
         yield from self._ended(choice)
 
     def _ended(self, choice: "Choice | CompletionChoice") -> Iterator[Event]:
@@ -205,18 +211,21 @@ class ChatReader:
         if parts := self._thoughts.pop(number, None):
             yield ThinkingDone(Thinking(text="".join(parts)), number)
 
-    def _collect(self, number: int, call: "ChoiceDeltaToolCall") -> None:
-        collected = self._calls.setdefault(number, {}).setdefault(call.index or 0, _Call())
-        collected.id = call.id or collected.id
+    def _collect(self, number: int, call: "ChoiceDeltaToolCall") -> ToolCallDelta:
+        index = call.index or 0
+        collected = self._calls.setdefault(number, {}).setdefault(index, _Call())
+        collected.id = collected.id or call.id or f"{self._id}_{number}_{index}"
+        piece = ""
         if call.function is not None:
             collected.name = collected.name or call.function.name or ""
-            collected.arguments.append(call.function.arguments or "")
+            piece = call.function.arguments or ""
+            collected.arguments.append(piece)
+        return ToolCallDelta(collected.id, collected.name, piece, number)
 
     def _called(self, number: int) -> Iterator[Event]:
-        for index, call in sorted(self._calls.pop(number, {}).items()):
+        for _, call in sorted(self._calls.pop(number, {}).items()):
             arguments = parsed_arguments("".join(call.arguments))
-            made = ToolCall(id=call.id or f"call_{number}_{index}", name=call.name, arguments=arguments)
-            yield ToolCalled(made, number)
+            yield ToolCalled(ToolCall(id=call.id, name=call.name, arguments=arguments), number)
 
 
 def parsed_arguments(text: str) -> JsonValue:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from weft.errors import ProviderError
@@ -16,6 +17,7 @@ from weft.providers.events import (
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
+    ToolCallDelta,
     ToolCalled,
     UsageReported,
 )
@@ -25,6 +27,7 @@ from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 if TYPE_CHECKING:
     from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
@@ -54,6 +57,8 @@ def response_body(request: Request) -> dict[str, JsonValue]:
             }
             for tool in request.tools
         ]
+        if request.tool_choice is not ToolChoice.AUTO:
+            body["tool_choice"] = request.tool_choice.value
     body.update(request.cache.fields)
     body.update(asked.custom)
     return body
@@ -118,6 +123,7 @@ class ResponseReader:
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self._called = False
+        self._open: dict[int, ToolCallDelta] = {}
 
     def read(self, event: "ResponseStreamEvent", request_id: str | None) -> Iterator[Event]:
         match event.type:
@@ -127,6 +133,11 @@ class ResponseReader:
                 yield TextDelta(event.delta)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield ThinkingDelta(event.delta)
+            case "response.output_item.added" if event.item.type == "function_call":
+                call = self._open[event.output_index] = ToolCallDelta(event.item.call_id, event.item.name, "")
+                yield call
+            case "response.function_call_arguments.delta" if event.output_index in self._open:
+                yield replace(self._open[event.output_index], arguments=event.delta)
             case "response.output_item.done":
                 yield from self._item(event.item)
             case "response.completed" | "response.incomplete":

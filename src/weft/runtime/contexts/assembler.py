@@ -162,12 +162,13 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
         prefix_cache=known.prefix_cache if options.prefix_cache is None else options.prefix_cache,
         prefill=known.prefill if options.prefill is None else options.prefill,
         completion=known.completion if options.completion is None else options.completion,
+        tool_calling=known.tools if options.tool_calling is None else options.tool_calling,
     )
 
 
 def require_no_tools(options: ContextOptions, why: str) -> None:
-    """Refuse what tools gave where it would be left out in silence."""
-    if options.tool_outputs:
+    """Refuse tools and what they gave where they would be left out in silence."""
+    if options.tool_outputs or options.tools:
         raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
@@ -182,6 +183,7 @@ def _profile(options: ContextOptions) -> Profile:
         prefix_cache=bool(options.prefix_cache),
         prefill=bool(options.prefill),
         completion=options.completion is not False,
+        tools=options.tool_calling is not False,
     )
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
+from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
 from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
@@ -17,6 +18,7 @@ from weft.context.result import AssembledContext, ChainHeads
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tool_text import describe_tools
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, PermissionDeniedError, StorageError, WeftError
 from weft.knowledge.notes import FreshItems, Mounted
@@ -81,10 +83,12 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        stood = standing_of(opened, self.actor, settings, mounted, options.addendum)
+        readers = frozenset({VIEW}) if agent is not None and agent.loom_aware else frozenset[str]()
+        stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
         legacy = legacy_texts(opened.session, opened.key) if facts.has_legacy else {}
+        in_words = options.tool_calling is False
         # With `append` what was attached is what is sent: a note is read when it is attached.
         refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
         fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
@@ -97,9 +101,13 @@ class Assembler(RequestReader):
             items=_context_items(options.items),
             fresh=fresh.items,
             deleted=fresh.deleted,
-            standing=stood.standing,
+            readers=readers,
+            standing=replace(stood.standing, addendum=options.addendum),
             tool_outputs=options.tool_outputs,
-            tool_descriptions=options.tool_descriptions,
+            tools=() if in_words else tuple(options.tools),
+            tool_descriptions=JOINT.join(
+                filter(None, [describe_tools(options.tools) if in_words else "", options.tool_descriptions])
+            ),
             memory_block=options.memory_block,
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
@@ -162,6 +170,7 @@ class Contexts(Assembler):
             self.store.blobs,
             cache=cache.controls,
             prefill=bool(resolved.prefill),
+            tool_calling=resolved.tool_calling is not False,
             window=resolved.window,
             grove=facts.grove_id,
             typed=inputs.request.pending.text,
@@ -175,6 +184,7 @@ class Contexts(Assembler):
             controls=cache.controls,
             forecast=cache.forecast,
             instabilities=cache.instabilities,
+            recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
             turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,

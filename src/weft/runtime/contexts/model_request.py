@@ -10,6 +10,7 @@ import orjson
 
 from weft.context.cache.controls import CacheControls
 from weft.context.result import AssembledContext, RequestBody
+from weft.context.tool_text import in_words
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.adapter import dry_run
 from weft.providers.base import ModelProfile, Parameters, Request
@@ -23,6 +24,7 @@ from weft.tree.content import blob_refs
 from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+from weft.tree.tool_spec import ToolChoice
 
 _SEED_RANGE = 2**31
 _OURS = frozenset({"contextWindow", "crossTree", "inlineTokens", "loomLayout", TOOL_POLICIES})
@@ -47,12 +49,20 @@ class ModelRequest:
     """Its input that was no node yet."""
     kept: bool = True
     """Whether it is kept with its turn, for later requests to be compared with."""
+    calls_in_words: bool = False
+    """Whether the model has no tool calling: calls and results are text."""
     refusal: WeftError | None = field(default=None, compare=False)
     """Why it cannot be sent."""
 
     @property
     def profile(self) -> ModelProfile:
         return self.answering.profile or ModelProfile()
+
+    @property
+    def reads_calls(self) -> bool:
+        """Whether its tools are described in words, and called in words."""
+        options = self.options
+        return self.calls_in_words and bool(options.tools) and options.tool_choice != ToolChoice.NONE
 
     @property
     def calls(self) -> tuple[Request, ...]:
@@ -115,6 +125,7 @@ def model_request(
     *,
     cache: CacheControls,
     prefill: bool,
+    tool_calling: bool = True,
     window: int | None = None,
     grove: str = "",
     typed: str = "",
@@ -125,6 +136,8 @@ def model_request(
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system
+    if not tool_calling:
+        messages = in_words(messages)
     if prefill and not cache.marks and not answering.agent.loom_aware:
         # Where messages are marked they are counted, and none may go.
         messages, words = _with_prefill(messages)
@@ -135,6 +148,8 @@ def model_request(
         prompt=context.document,
         system=blocks,
         parameters=parameters,
+        tools=tuple(options.tools) if tool_calling else (),
+        tool_choice=ToolChoice(options.tool_choice),
         prefill=words,
         cache=cache,
         media=Media(blobs, messages),
@@ -147,6 +162,7 @@ def model_request(
         grove=grove,
         typed=typed,
         kept=kept and envelope is not None,
+        calls_in_words=not tool_calling,
         refusal=_refusal(parameters, answering.profile),
     )
 
@@ -211,13 +227,18 @@ class Media(Mapping[str, bytes]):
 
 def neutral_hash(request: Request) -> str:
     """SHA-256 of what is asked, in nobody's dialect: to know it again after assembling it again."""
-    value: JsonObject = {
+    value: dict[str, JsonValue] = {
         "model": request.model,
         "system": list(request.system),
         "messages": [message_to_wire(message) for message in request.messages],
         "prompt": request.prompt,
         "prefill": request.prefill,
     }
+    if request.tools:
+        value |= {
+            "tools": [tool.to_wire() for tool in request.tools],
+            "toolChoice": request.tool_choice.value,
+        }
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 

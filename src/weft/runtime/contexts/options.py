@@ -1,10 +1,11 @@
 """The options of a context: every keyword with its type, its default and its description."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import LARGEST, Options, option, shown
 from weft.errors import InvalidInputError, LimitExceededError
@@ -13,6 +14,7 @@ from weft.tree.item import Item
 from weft.tree.json import JsonObject, JsonValue, camel
 from weft.tree.json_names import to_microseconds
 from weft.tree.node import Identified
+from weft.tree.tool_spec import ToolChoice, ToolSpec, check_tools
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
@@ -48,6 +50,9 @@ class FitOptions(Options):
     )
     estimator: "EstimatorLike | None" = option(
         None, "What counts tokens: an estimator, a function, or a name.", wanted="an estimator, or its name"
+    )
+    record_payload: bool | None = option(
+        None, "Log the request in layers, as it is sent.", setting="recordPayload"
     )
 
     @property
@@ -105,6 +110,9 @@ class ContextOptions(SamplingOptions):
     completion: bool | None = option(
         None, "Whether the model continues a document as it is; references go to chat models only."
     )
+    tool_calling: bool | None = option(
+        None, "Whether the model has tool calling; default: what it says. Without it, calls are words."
+    )
     annotations: bool | Collection[Identified | str] = option(
         False, "True includes the annotations on the path's nodes, a list those of these nodes."
     )
@@ -121,6 +129,12 @@ class ContextOptions(SamplingOptions):
     items: "Sequence[Item | ContextItem]" = option(
         (), "Items of input that is not a node yet: `grove.vaults.items(…)`."
     )
+    tools: Sequence[ToolSpec] = option(
+        (),
+        "Tools that the model may call: by its provider's own tool calling, else in words.",
+        wanted="a list of tools: ToolSpec(name=…, description=…, schema=…)",
+    )
+    tool_choice: str = option("auto", "Whether the model may call its tools: auto, none or required.")
     tool_descriptions: str = option("", "Descriptions of the tools that the model may call.")
     memory_block: str = option("", "A loom-aware agent's memory, which is not cached.")
     loom_context: str = option("", "A loom-aware agent's view of the tree.")
@@ -159,6 +173,12 @@ class ContextOptions(SamplingOptions):
                 )
             check_text(each, what="a stop sequence")
         check_count(self.n)
+        check_tools(self.tools)
+        if self.tool_choice not in set(ToolChoice):
+            raise InvalidInputError(
+                f"tool_choice must be {', '.join(ToolChoice)}, got {shown(self.tool_choice)}",
+                path="tool_choice",
+            )
         _ = self.moment
 
     @property
@@ -191,12 +211,22 @@ class ContextOptions(SamplingOptions):
         if not isinstance(self.annotations, bool):
             given["annotations"] = list(ids_of(self.annotations))
         usual = {each.name: each.default for each in fields(ContextOptions)}
-        return {camel(name): value for name, value in given.items() if value != usual[name]}
+        found = {camel(name): value for name, value in given.items() if value != usual[name]}
+        if self.tools:
+            # As texts: what is kept has its keys sorted, and what is sent has them in their own order.
+            found["tools"] = [tool.json for tool in self.tools]
+        if self.tool_choice != ToolChoice.AUTO:
+            found["toolChoice"] = str(self.tool_choice)
+        return found
 
     @classmethod
-    def names_on_wire(cls) -> dict[str, str]:
-        """Every option by its name on the wire."""
-        return {camel(each.name): each.name for each in fields(cls)}
+    def from_further(cls, kept: Mapping[str, Any]) -> dict[str, Any]:
+        """What `further` gave, as keywords."""
+        names = {camel(each.name): each.name for each in fields(cls)}
+        found = {names[name]: value for name, value in kept.items()}
+        if "tools" in found:
+            found["tools"] = tuple(ToolSpec.from_wire(json.loads(each)) for each in found["tools"])
+        return found
 
 
 def check_count(count: int) -> None:
@@ -212,6 +242,7 @@ _FURTHER = (
         "prefix_cache",
         "prefill",
         "completion",
+        "tool_calling",
         "annotations",
         "tool_descriptions",
         "memory_block",

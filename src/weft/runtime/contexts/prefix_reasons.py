@@ -10,14 +10,15 @@ from sqlalchemy import select
 
 from weft.context.cache.prefix_monitor import (
     DESCRIPTIONS,
+    NO_REASONS,
     Instability,
     Reasons,
     Trigger,
     expected_reasons,
     watch,
-    watch_descriptions,
+    watch_tools,
 )
-from weft.context.envelope import Envelope, Layer, sha256_of
+from weft.context.envelope import TOOLS, Envelope, Layer, sha256_of
 from weft.context.items.item_types import LayerId
 from weft.context.request import ContextRequest
 from weft.context.settings import Instructions
@@ -71,13 +72,22 @@ def watch_turn(
         return []
     record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
     before = _layers(opened, record)
-    described = cast("list[str]", record["toolDescriptions"])
-    descriptions = [sha256_of(text) for text in envelope.descriptions]
-    if not watch(before, envelope) and not watch_descriptions(described, descriptions):
+
+    def changes(reasons: Reasons = NO_REASONS) -> list[Instability]:
+        tools = [str(record.get("tools") or "")], [envelope.tools_hash]
+        described = cast("list[str]", record["toolDescriptions"])
+        descriptions = [sha256_of(text) for text in envelope.descriptions]
+        return [
+            *watch_tools(*tools, reasons),
+            *watch(before, envelope, reasons),
+            *watch_tools(described, descriptions, reasons, segment=DESCRIPTIONS),
+        ]
+
+    if not changes():
         return []
     found = _Reasons(request, reader, stood, agent, row).found(record, envelope)
     reasons = {**expected_reasons(before, envelope, found), **found}
-    return [*watch(before, envelope, reasons), *watch_descriptions(described, descriptions, reasons)]
+    return changes(reasons)
 
 
 def last_on_path(opened: Opened, end: NodeRow, agent: Agent | None = None) -> Any | None:
@@ -217,7 +227,7 @@ class _Reasons:
             case EventKind.PREFER_IN_GROVE if "userMemory" in payload.get("preferences", ()):
                 self._add(Trigger.MEMORY, "memory")
             case EventKind.CHANGE_AGENT if payload.get("agent") == self.agent.id:
-                self._add(Trigger.AGENT, "agent", "addendum", DESCRIPTIONS)
+                self._add(Trigger.AGENT, "agent", "addendum", TOOLS, DESCRIPTIONS)
             case EventKind.CHANGE_AGENT if self._is_person(payload.get("agent")):
                 # A person's own settings say which document is their memory.
                 self._add(Trigger.MEMORY, "memory")

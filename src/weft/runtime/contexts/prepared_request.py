@@ -18,6 +18,8 @@ from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
 from weft.context.stored_envelope import REFRESHED, store_envelope
 from weft.errors import InvalidInputError
+from weft.log import PAYLOAD_LOG
+from weft.redaction import redact
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.prefix_reasons import watch_turn
 from weft.runtime.contexts.system_blocks import Stood
@@ -31,6 +33,8 @@ from weft.tree.json import JsonValue
 
 LOG = logging.getLogger("weft.layers")
 """Warnings of the monitor; at DEBUG every request, as a layered view."""
+PAYLOADS = logging.getLogger(PAYLOAD_LOG)
+PAYLOADS.setLevel(logging.INFO)
 _RECENT = 32
 _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
@@ -87,10 +91,13 @@ def refreshed_items(request: ContextRequest) -> tuple[ContextItem, ...]:
 
 
 def record(context: AssembledContext) -> None:
-    """The payload recorder: the monitor's warnings, and in debug what is sent as a layered view."""
+    """The payload recorder: the monitor's warnings; in debug, or where it is switched on, the request in layers."""
     for each in context.instabilities:
         LOG.warning("%s of tree %s, from %s", each.message, context.tree_id, context.node_id)
-    if LOG.isEnabledFor(logging.DEBUG):
+    if context.recorded:
+        text = context.payload.text
+        PAYLOADS.info("%s", redact(text, limit=len(text)))
+    elif LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s", context.payload.text)
 
 

@@ -45,14 +45,18 @@ class Stood:
     documents: set[str] = field(default_factory=set[str])
     """The documents of the project's context, likewise."""
     project: str | None = None
+    readers: frozenset[str] = frozenset()
     warnings: list[str] = field(default_factory=list[str])
 
 
 def standing_of(
-    opened: Opened, actor: Actor, settings: LayerSettings, mounted: Mounted, addendum: str | None
+    opened: Opened, actor: Actor, settings: LayerSettings, mounted: Mounted, readers: frozenset[str]
 ) -> Stood:
-    """An absent block is left out; one that cannot be read is left out too, and told about."""
-    stood = Stood(Standing(addendum=addendum))
+    """An absent block is left out; one that cannot be read is left out too, with a warning.
+
+    Pages of the project are not fetched: `readers` are the tools with which the model can.
+    """
+    stood = Stood(Standing(), readers=readers)
     try:
         # Whoever may enter one tree alone does not see what the grove holds.
         require_access(opened.session, actor, MemberRole.READER)
@@ -67,7 +71,6 @@ def standing_of(
         memory=memory,
         project_prompt=None if project is None else project.system_prompt,
         project_context=context,
-        addendum=addendum,
     )
     return stood
 
@@ -138,7 +141,8 @@ def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stoo
             notes = mounted.in_folder(item.reference)
             return [render_item(_timeless(each)) for each in notes]
         case ProjectItemKind.URL:
-            return [render_item(url(item.reference, ""), form=ItemForm.STUB)]
+            page = url(item.reference, "")
+            return [render_item(page, form=ItemForm.STUB, readers=stood.readers)]
 
 
 def _as_item(found: Document) -> ContextItem:

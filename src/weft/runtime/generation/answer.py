@@ -11,8 +11,10 @@ import orjson
 from weft.commands.scanner import scan
 from weft.context.agent_view.loom_block import strip_headings
 from weft.context.tokens import DEFAULT
+from weft.context.tool_text import with_calls
 from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, WeftError
+from weft.providers.adapter import OWN_CALL
 from weft.providers.base import Request
 from weft.providers.events import (
     Choice,
@@ -23,6 +25,7 @@ from weft.providers.events import (
     TextDelta,
     ThinkingDelta,
     ThinkingDone,
+    ToolCallDelta,
     ToolCalled,
     WireBytes,
     WireExchange,
@@ -43,6 +46,7 @@ from weft.tree.content import (
     Text,
     Thinking,
     content_from_wire,
+    content_of_blocks,
     content_to_wire,
     makes_calls,
     plain_text,
@@ -85,9 +89,11 @@ class CallProgress:
     _characters: int = 0
 
     def add(self, event: Event, now: int) -> None:
+        # Before it is taken in: what is kept stays within what a node can hold.
         if isinstance(event, TextDelta | ThinkingDelta):
-            # Before it is taken in: what is kept stays within what a node can hold.
             self._grow(len(event.text))
+        elif isinstance(event, ToolCallDelta):
+            self._grow(len(event.arguments))
         self.answer.add(event)
         match event:
             case WireRequest():
@@ -180,11 +186,18 @@ class CallProgress:
                     )
                 continue
             status = Status.INTERRUPTED if finished is None and not self.cut else Status.COMPLETE
-            content = storable(choice.content)
+            content = storable(self._content(number, choice))
             if self.call.agent.loom_aware:
                 content = without_commands(content)
             continuations.append(Continuation(number, content, status))
         return continuations
+
+    def _content(self, number: int, choice: Choice) -> Content:
+        """What a choice says; calls in words are calls."""
+        if not self.call.reads_calls:
+            return choice.content
+        blocks = with_calls(choice.blocks, f"{OWN_CALL}{self.call.attempt}_{number}")
+        return content_of_blocks(blocks)
 
     def thoughts(self) -> list[str]:
         """What a loom-aware agent thought between its words: for its memory, and no part of a node."""

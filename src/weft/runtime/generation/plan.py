@@ -397,6 +397,7 @@ def _calls(
                 expected=each.expected(n),
                 envelope=partial(keeping, context) if delivery.kept else None,
                 unsummarised=context.unsummarised,
+                reads_calls=delivery.reads_calls,
             )
             slot += n
 
@@ -422,6 +423,7 @@ def _generation(
         "prefixCache": profile.prefix_cache,
         "prefill": profile.prefill,
         "completion": profile.completion,
+        "toolCalling": profile.tools,
         "request": neutral_hash(delivery.request),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
         **({CATALOG: [list(each) for each in catalog]} if catalog else {}),

@@ -7,6 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 
+from weft.context.tool_text import CallWatch
 from weft.errors import (
     ConflictError,
     ProviderError,
@@ -17,7 +18,7 @@ from weft.errors import (
 )
 from weft.log import Log
 from weft.providers.adapter import stream_retrying
-from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCalled, Warned
+from weft.providers.events import Event, Retried, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Warned
 from weft.redaction import redact
 from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
@@ -32,6 +33,7 @@ from weft.runtime.generation.spending import micros_of
 from weft.runtime.generation.start_call import HELD, HOLD_SECONDS, PlannedCall
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import (
+    ArgumentsChunk,
     EventChannel,
     Failed,
     GenerationEvent,
@@ -233,6 +235,8 @@ class GenerationRun:
         observer = self._observer
         if observer is not None:
             observer.begin(call.request)
+        # Where several choices come in one stream it is read to its end.
+        watcher = CallWatch() if observer is None and call.reads_calls and len(call.slots) == 1 else observer
         at_once = _LOCAL_CALLS_AT_ONCE if call.profile.local else _CALLS_AT_ONCE
         async with (
             self._loop.slots(call.provider.name, at_once),
@@ -241,9 +245,9 @@ class GenerationRun:
             async for event in events:
                 progress.add(event, self._caller.executor.clock())
                 self._deliver(call, event)
-                if observer is None or not isinstance(event, TextDelta) or event.choice:
+                if watcher is None or not isinstance(event, TextDelta) or event.choice:
                     continue
-                if observer.hear(event.text):
+                if watcher.hear(event.text):
                     # The stream is closed here: what would follow is neither wanted nor paid for.
                     progress.cut = True
                     return
@@ -254,6 +258,9 @@ class GenerationRun:
                 self.channel.put(TextChunk(call.slots[event.choice], event.text, event.chances))
             case ThinkingDelta() if event.choice < len(call.slots):
                 self.channel.put(ThinkingChunk(call.slots[event.choice], event.text))
+            case ToolCallDelta() if event.choice < len(call.slots):
+                slot = call.slots[event.choice]
+                self.channel.put(ArgumentsChunk(slot, event.id, event.name, event.arguments))
             case ToolCalled() if event.choice < len(call.slots):
                 self.channel.put(ToolCallChunk(call.slots[event.choice], event.call))
             case Retried():

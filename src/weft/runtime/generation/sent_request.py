@@ -133,7 +133,6 @@ def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Re
     if edge is None:
         raise NotFoundError("a root has no request")
     parent = next(source.node for source in edge.sources if source.role is SourceRole.PRIMARY)
-    names = ContextOptions.names_on_wire()
     options = ContextOptions(
         limit=asked["limit"],
         window=asked["window"],
@@ -141,13 +140,14 @@ def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Re
         preferences=asked["preferences"],
         context=tuple(asked["context"]),
         instructions=tuple(asked["instructions"]),
-        **{names[name]: value for name, value in asked.get("options", {}).items()},
+        **ContextOptions.from_further(asked.get("options", {})),
     )
     provider, model = registry_of(caller.executor).model(asked["model"])
     profile = ModelProfile(
         cache=provider.profile(model).cache if asked["prefixCache"] else NO_PREFIX_CACHE,
         prefill=asked["prefill"],
         completion=asked.get("completion", True),
+        tools=asked.get("toolCalling", True),
     )
     answering = AnsweringAgent(
         agent=replace(Reader.of(caller).agent(asked["agent"]), permissions=frozenset()),

@@ -102,6 +102,8 @@ class PlannedCall:
     """The sources that the answer may cite."""
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that it shows as extracts."""
+    reads_calls: bool = False
+    """Whether the model calls its tools in words."""
     key: int = 0
     attempt: str = ""
 

@@ -61,8 +61,19 @@ class ThinkingChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class ArgumentsChunk:
+    """More of the arguments of a tool call that is arriving; the complete call follows."""
+
+    slot: int
+    id: str
+    """The call's."""
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallChunk:
-    """A call of a tool."""
+    """A complete call of a tool."""
 
     slot: int
     call: ToolCall
@@ -102,7 +113,15 @@ class Failed:
 
 
 GenerationEvent: TypeAlias = (
-    Started | TextChunk | ThinkingChunk | ToolCallChunk | Retrying | Notice | NodeCompleted | Failed
+    Started
+    | TextChunk
+    | ThinkingChunk
+    | ArgumentsChunk
+    | ToolCallChunk
+    | Retrying
+    | Notice
+    | NodeCompleted
+    | Failed
 )
 
 

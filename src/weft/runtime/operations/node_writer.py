@@ -38,7 +38,7 @@ from weft.tree.citation import Citation
 from weft.tree.content import Content, blob_refs, check_content, is_blank, kind_of
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import ITEM_LIMIT, Item, check_item, item_about
-from weft.tree.json_names import from_microseconds
+from weft.tree.json_names import from_microseconds, iso_moment
 from weft.tree.measure import Measure, measure_content
 from weft.tree.node import Node, Role, Status, role_of
 from weft.tree.tree import Mode
@@ -67,6 +67,8 @@ class Draft(NamedTuple):
     author: int | None = None
     """The agent that wrote it, if not the acting one."""
     citations: Sequence[Citation] = ()
+    written_at: int | None = None
+    """When it was written, if not now: histories bring their own times, and ask for no summaries."""
 
     @property
     def parent(self) -> NodeRow | None:
@@ -108,7 +110,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
             sources=[(row.ulid, kind.value, row.hash.hex()) for row, kind in draft.sources],
             edited_from=None if draft.edited_from is None else draft.edited_from.ulid,
             attachments=[(item.id, item.sha256) for item in draft.attachments],
-            created_at=scope.stamp,
+            created_at=scope.stamp if draft.written_at is None else iso_moment(draft.written_at),
             author_id=author.ulid,
             response_sha256=None if response_sha256 is None else response_sha256.hex(),
         )
@@ -140,14 +142,15 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         hidden=None,
         bookmark_label=None,
         hash=digest,
-        created_at=scope.now,
+        created_at=scope.now if draft.written_at is None else draft.written_at,
     )
     _count(transaction, tree, row)
     transaction.add_node(row, dump_content(draft.content))
     _add_sources(transaction, row, draft)
     _add_attachments(scope, row, draft.attachments)
     _add_citations(scope, row, draft.citations)
-    queue_new(transaction, tree, row, now=scope.now)
+    if draft.written_at is None:
+        queue_new(transaction, tree, row, now=scope.now)
     if draft.response is not None and response_sha256 is not None:
         keep_response(scope, tree, row, Answer(draft.response, response_sha256, draft.choice))
     node = Node(
@@ -160,7 +163,7 @@ def write_node(scope: Scope, tree: TreeState, draft: Draft) -> Written:
         role=role,
         status=draft.status,
         content_hash=digest.hex(),
-        created_at=from_microseconds(scope.now),
+        created_at=from_microseconds(row.created_at),
         edited_from=None if draft.edited_from is None else draft.edited_from.ulid,
         attachments=tuple(draft.attachments),
         citations=tuple(draft.citations),

@@ -13,7 +13,7 @@ from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeStat
 from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
 from weft.tree.attempt import RawResponse
-from weft.tree.content import Content, as_content
+from weft.tree.content import Content, as_content, is_tool_results
 from weft.tree.edge import EdgeType, Source, SourceRole
 from weft.tree.item import Item
 from weft.tree.node import Node, Role, Status, role_of
@@ -64,7 +64,7 @@ class Append(Editing, verb="append"):
     attachments: Sequence[Item] = ()
     author: str | None = None
     role: Role | None = None
-    """What follows from the author anyway; only a history may say otherwise."""
+    """What follows from the author anyway; only a history and what tools gave may say otherwise."""
     status: Status = Status.COMPLETE
     response: RawResponse | None = None
     choice: int = 0
@@ -106,10 +106,11 @@ class Append(Editing, verb="append"):
     def _check_role(self, author: AgentRow) -> None:
         """Refuse a role that is not the author's own."""
         own = role_of(AGENT_TYPES[author.type])
-        if self.role is not None and self.role is not own:
+        answers = self.role is Role.TOOL and is_tool_results(as_content(self.content))
+        if self.role is not None and self.role is not own and not answers:
             raise InvalidInputError(
                 f"what {author.name!r} says has the role {own}, not {self.role}",
-                hint="leave the role out; only imported and proxied histories bring roles of their own",
+                hint="leave the role out; only imported and proxied histories and results of tools have another",
             )
 
     def _author(self, scope: Scope) -> int | None:

@@ -19,9 +19,11 @@ from weft.store import schema
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
 from weft.tree.content import Content, as_content, check_content, check_text, plain_text
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.tree import Mode, Tree, title_from
 
+ORIGIN = "origin"
+"""Where an event says what was imported."""
 _trees = schema.trees
 _TITLE_LIMIT = 1_000
 
@@ -51,6 +53,8 @@ class Plant(Editing, verb="plant"):
     buffer_mode_system_context: bool = False
     preferences: Mapping[str, JsonValue] | None = None
     project: str | None = None
+    origin: JsonObject | None = None
+    """Where an imported tree comes from: recorded with it, so that it is known again."""
 
     def __post_init__(self) -> None:
         _check_preferences(self.preferences)
@@ -95,8 +99,9 @@ class Plant(Editing, verb="plant"):
         payload: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
         if project is not None:
             payload["project"] = project.ulid
-        scope.record(state, self.verb, payload, {})
-        scope.record(None, self.verb, {"tree": ulid}, {"hide": ulid})
+        origin: JsonObject = {} if self.origin is None else {ORIGIN: self.origin}
+        scope.record(state, self.verb, {**payload, **origin}, {})
+        scope.record(None, self.verb, {"tree": ulid, **origin}, {"hide": ulid})
         transaction.flush()
         return tree_value(transaction.execute(TREE_ROWS.where(_trees.c.key == key)).one())
 

@@ -97,7 +97,7 @@ def load_chat(caller: Caller, text: str, *, agent: str | None = None, title: str
         )
     if len(chat.messages) > _MESSAGE_LIMIT:
         raise LimitExceededError(f"a chat has at most {_MESSAGE_LIMIT:,} messages")
-    finder = _NoteFinder(caller, chat.warnings)
+    finder = NoteFinder(caller, chat.warnings)
     items = [finder.items(message.context) for message in chat.messages]
     named = title or " ".join(chat.title.split()) or title_from(chat.messages[0].text)
     operation = ImportChat(title=named[:_TITLE_LIMIT], messages=chat.messages, items=items, agent=agent)
@@ -105,7 +105,7 @@ def load_chat(caller: Caller, text: str, *, agent: str | None = None, title: str
     return LoadedChat(tree=tree, messages=len(chat.messages), warnings=tuple(dict.fromkeys(finder.warnings)))
 
 
-class _NoteFinder:
+class NoteFinder:
     """Finds the notes that a chat names: by full path, then by unique base name."""
 
     def __init__(self, caller: Caller, warnings: Sequence[str]) -> None:
@@ -130,8 +130,9 @@ class _NoteFinder:
                         f"{item.id} has changed since the chat was saved; its present content is attached"
                     )
         for name in context.urls:
+            # Without its text it stays attached, so that the chat can be saved again, and contexts omit it.
             items[name] = Item(id=name, type="url", content="")
-            self.warnings.append(f"{name} is attached, but was not fetched")
+            self.warnings.append(f"{name} is omitted from contexts: its page was not read")
         references = [*context.tags, *(f"folder:{name}" for name in context.folders), *context.others]
         for reference in references:
             for item in self._expanded(reference):

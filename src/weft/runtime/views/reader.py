@@ -79,6 +79,7 @@ from weft.tree.reference import CollapsedRange, Link, Project, Tag
 from weft.tree.tree import Cursor, Mode, Path, Tree
 
 if TYPE_CHECKING:
+    from weft.runtime.views.skeleton import Skeleton
     from weft.tree.text_diff import Difference
 
 _LARGEST = 2**63
@@ -238,14 +239,6 @@ class Reader:
             row = find_nodes_anywhere(session, reference)
             require_access(session, self.actor, MemberRole.READER, row.tree)
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
-
-    def opened_tree(self, reference: str) -> contextlib.AbstractContextManager[Opened]:
-        """A tree, for views that read rows of their own."""
-        return self._tree(reference)
-
-    def node_values(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
-        """Rows as nodes, with their texts."""
-        return self._nodes(tree, rows)
 
     def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
         return node_values(tree.session, tree.key, rows, Heading(tree.ulid, tree.mode))
@@ -415,6 +408,20 @@ class Reader:
                 OutlineRow(nodes[at], indent, len(children.get(at, ())), notes.get(at, 0), hidden.get(at, 0))
                 for at, indent in outline.indented(top)
             ]
+
+    def skeleton(self, tree: str) -> "Skeleton":
+        """The shape of a whole tree as compact columns, without its texts."""
+        from weft.runtime.views.skeleton import read_skeleton  # noqa: PLC0415 - only drawing clients need it
+
+        with self._tree(tree) as opened:
+            return read_skeleton(opened.session, opened.key, versions=not opened.is_dialogue)
+
+    def numbered(self, tree: str, first: int, last: int) -> list[Node]:
+        """The nodes with these numbers of the skeleton, at most 1,000."""
+        from weft.runtime.views.skeleton import rows_in_range  # noqa: PLC0415 - only drawing clients need it
+
+        with self._tree(tree) as opened:
+            return self._nodes(opened, rows_in_range(opened.session, opened.key, first, last))
 
     def difference(self, tree: str, one: str, other: str, *, paths: bool = False) -> "Difference":
         """Where two paths fork, and how the two texts differ; with `paths`, all that follows the fork."""

@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from weft.errors import InvalidInputError
-from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, STATUSES, Flag, NodeRow
+from weft.store.session import Session
 from weft.tree.edge import EdgeType
-from weft.tree.node import Node, Status
+from weft.tree.node import Status
 
 _nodes, _trees, _agents = schema.nodes, schema.trees, schema.agents
 _RANGE_LIMIT = 1_000
@@ -41,39 +41,35 @@ class Skeleton:
     """8 bits: 1 excluded, 2 bookmarked, 4 pruned, 8 annotation, 16 interrupted, 32 undone."""
 
 
-def read_skeleton(reader: Reader, tree: str) -> Skeleton:
-    """All nodes of a tree in one query, without their texts."""
-    with reader.opened_tree(tree) as opened:
-        session = opened.session
-        statement = select(*(_nodes.c[name] for name in _COLUMNS)).where(_nodes.c.tree == opened.key)
-        rows = session.execute(statement.order_by(_nodes.c.key)).all()
-        events = session.execute(select(_trees.c.events).where(_trees.c.key == opened.key)).scalar_one()
-        writers = sorted({row.author for row in rows})
-        known = select(_agents.c.key, _agents.c.ulid).where(_agents.c.key.in_(writers))
-        agents = {row.key: row.ulid for row in session.execute(known)}
+def read_skeleton(session: Session, tree: int, *, versions: bool) -> Skeleton:
+    """All nodes of a tree in one query, without their texts; positions only where versions share them."""
+    statement = select(*(_nodes.c[name] for name in _COLUMNS)).where(_nodes.c.tree == tree)
+    rows = session.execute(statement.order_by(_nodes.c.key)).all()
+    events = session.execute(select(_trees.c.events).where(_trees.c.key == tree)).scalar_one()
+    writers = sorted({row.author for row in rows})
+    known = select(_agents.c.key, _agents.c.ulid).where(session.dialect.among(_agents.c.key, writers))
+    agents = {row.key: row.ulid for row in session.execute(known)}
     index = {key: number for number, key in enumerate(writers)}
     return Skeleton(
         nodes=len(rows),
         revision=events,
         agents=[agents[key] for key in writers],
         parents=_packed("i", [row.parent or 0 for row in rows]),
-        positions="" if opened.is_dialogue else _packed("i", [row.position for row in rows]),
+        positions=_packed("i", [row.position for row in rows]) if versions else "",
         authors=_packed("H", [index[row.author] for row in rows]),
         kinds=_packed("B", [row.kind for row in rows]),
         flags=_packed("B", [_flags(row) for row in rows]),
     )
 
 
-def nodes_in_range(reader: Reader, tree: str, first: int, last: int) -> list[Node]:
+def rows_in_range(session: Session, tree: int, first: int, last: int) -> list[NodeRow]:
     """The nodes with these numbers of the skeleton, undone ones left out."""
     if not 1 <= first <= last < first + _RANGE_LIMIT:
-        raise InvalidInputError(
-            f"a range has 1 to {_RANGE_LIMIT:,} nodes, got {first:,} to {last:,}", path="last"
-        )
-    with reader.opened_tree(tree) as opened:
-        here = select(_nodes).where(_nodes.c.tree == opened.key, _nodes.c.hidden.is_(None))
-        rows = opened.session.execute(here.where(_nodes.c.key.between(first, last)).order_by(_nodes.c.key))
-        return reader.node_values(opened, [NodeRow._make(row) for row in rows])
+        message = f"a range has 1 to {_RANGE_LIMIT:,} nodes, got {first:,} to {last:,}"
+        raise InvalidInputError(message, path="last")
+    here = select(_nodes).where(_nodes.c.tree == tree, _nodes.c.hidden.is_(None))
+    rows = session.execute(here.where(_nodes.c.key.between(first, last)).order_by(_nodes.c.key))
+    return [NodeRow._make(row) for row in rows]
 
 
 def _flags(row: Row[Any]) -> int:

@@ -11,7 +11,6 @@ from weft.argument_checks import Options, option
 from weft.grove.grove import Grove
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.options import SearchOptions
-from weft.runtime.views.skeleton import nodes_in_range, read_skeleton
 from weft.server.json_fields import form_of
 from weft.server.query import query_of, read_query
 from weft.server.routes.operations import parameters_in, path_parameters, path_values
@@ -109,14 +108,14 @@ VIEWS: tuple[ViewRoute, ...] = (
         f"{_TREE}/skeleton",
         "readSkeleton",
         "Read the shape of a tree",
-        lambda grove, at, _: read_skeleton(grove.read, at["tree"]),
+        lambda grove, at, _: grove.read.skeleton(at["tree"]),
         {"nodes": "integer", "revision": "integer"},
     ),
     ViewRoute(
         f"{_TREE}/nodes",
         "readNodes",
         "Read nodes by their numbers",
-        _listed("nodes", lambda grove, at, o: nodes_in_range(grove.read, at["tree"], o.first, o.last)),
+        _listed("nodes", lambda grove, at, o: grove.read.numbered(at["tree"], o.first, o.last)),
         {"nodes": "array"},
         RangeOptions,
     ),
