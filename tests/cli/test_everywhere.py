@@ -52,6 +52,8 @@ EVERY = {
     "tools": "tools",
     "tools ls": "tools ls",
     "tools run": "tools run getTimeInfo",
+    "tools policy": "tools policy getTimeInfo ask",
+    "tools urls": "tools urls public",
     "remember": "remember that",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",

@@ -63,7 +63,7 @@ def test_the_tools_of_a_server_join_the_registry_with_their_schemas_and_run(loom
     assert "harbour.depth" in [each.name for each in loom.tools.service.schemas()]
     failed = loom.tools.service.run(call("harbour.sink"))
     assert failed.status is ToolStatus.ERROR
-    assert "too deep" in failed.output.content
+    assert "harbour.sink: Error executing tool sink" in failed.output.content
 
 
 @covers("toolcall.mcp-servers", "toolcall.effects-ask", "toolcall.permission")
@@ -128,7 +128,7 @@ def test_a_grove_from_elsewhere_starts_no_command_here(loom, tmp_path, monkeypat
 
 
 @covers("toolcall.mcp-servers")
-def test_servers_are_added_and_removed_by_their_owner_only(loom):
+def test_servers_are_added_and_removed_by_their_owner_only(loom, tmp_path):
     for wrong in ({"name": "Bad name"}, {"name": "a"}, {"name": "a", "url": "ftp://x"}):
         with pytest.raises(InvalidInputError):
             McpServer(**wrong)
@@ -141,6 +141,9 @@ def test_servers_are_added_and_removed_by_their_owner_only(loom):
     acting = weft.Grove(Caller(loom.caller.executor, loom.caller.calling(model.id).actor))
     with pytest.raises(PermissionDeniedError):
         acting.tools.remove_mcp("harbour")
+    with pytest.raises(PermissionDeniedError):
+        acting.tools.add_mcp("bell", "touch", str(tmp_path / "started"))
+    assert not (tmp_path / "started").exists()
     loom.tools.remove_mcp("harbour")
     assert loom.tools.servers == ()
     with pytest.raises(NotFoundError, match="there is no server 'harbour'"):

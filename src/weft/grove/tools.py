@@ -6,19 +6,21 @@ from dataclasses import dataclass, replace
 from weft.context.items.blocks import ToolOutput
 from weft.runtime.events.log import grove_id
 from weft.runtime.operations.executor import Caller
-from weft.runtime.tools.mcp_servers import McpServer, ask_server, permission_named, with_server
+from weft.runtime.tools.mcp_servers import McpServer, ask_server, permission_named
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import OfferedTool, ToolRun, ToolService
 from weft.runtime.tools.settings import (
     AddToolServer,
+    CheckToolServer,
     RemoveToolServer,
     SetToolPolicy,
     SetUrlAccess,
     ToolSettings,
     UrlAccess,
+    url_access,
 )
 from weft.runtime.tools.trusted_servers import TrustedServers
-from weft.tree.agent import Permission, ToolPolicy
+from weft.tree.agent import Permission, ToolPolicy, policy_from
 from weft.tree.content import ToolCall
 from weft.tree.json import JsonValue
 from weft.tree.node import Identified
@@ -53,11 +55,13 @@ class Tools:
 
     def set_policy(self, tool: str, policy: ToolPolicy | str | None) -> None:
         """Set whether a tool may run in this grove: `allow`, `ask` or `deny`; None removes the setting."""
-        self.caller.perform(SetToolPolicy(tool=tool, policy=policy))
+        self.caller.perform(
+            SetToolPolicy(tool=tool, policy=None if policy is None else policy_from(policy, tool))
+        )
 
     def set_urls(self, access: UrlAccess | str) -> None:
         """Set which addresses `readUrl` may read: `off`, `public`, or `private` for the own network as well."""
-        self.caller.perform(SetUrlAccess(urls=access))
+        self.caller.perform(SetUrlAccess(urls=url_access(access)))
 
     @property
     def servers(self) -> tuple[McpServer, ...]:
@@ -87,12 +91,12 @@ class Tools:
             secrets=tuple(secrets),
             permission=permission_named(permission),
         )
-        with self.caller.reading() as session:
-            grove = grove_id(session)
-            with_server(ToolSettings.of(session).servers, server, replaces=replace)
+        # Before its command is started.
+        self.caller.perform(CheckToolServer(server=server, replaces=replace))
         asked = ask_server(server)
         self.caller.perform(AddToolServer(server=asked, replaces=replace))
-        TrustedServers().add(grove, asked.identity)
+        with self.caller.store.read() as session:
+            TrustedServers().add(grove_id(session), asked.identity)
         return asked
 
     def remove_mcp(self, name: str) -> None:

@@ -24,7 +24,7 @@ from weft.runtime.tools.trusted_servers import TrustedServers
 from weft.tree.agent import Agent, AgentType, ToolPolicy
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Identified, Node
 
 if TYPE_CHECKING:
@@ -51,6 +51,19 @@ class OfferedTool(NamedTuple):
     off: str | None
     """Why it cannot be called, if it cannot."""
     policy: ToolPolicy = ToolPolicy.ALLOW
+
+    def described(self) -> JsonObject:
+        """The tool for people and programs to read."""
+        tool = self.tool
+        return {
+            "name": self.name,
+            "description": None if tool is None else tool.description,
+            "parameters": None if tool is None else tool.schema,
+            "permission": None if tool is None or tool.permission is None else tool.permission.value,
+            "effects": tool is not None and tool.effects,
+            "policy": self.policy.value,
+            "off": self.off,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

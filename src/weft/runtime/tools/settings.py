@@ -11,7 +11,7 @@ from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.runtime.tools.mcp_servers import McpServer, with_server, without_server
 from weft.store.session import Session
-from weft.tree.agent import ToolPolicy, policy_from, read_policies
+from weft.tree.agent import ToolPolicy, read_policies
 
 TOOLS = "tools"
 """The setting of the grove with all of this."""
@@ -40,7 +40,7 @@ class ToolSettings:
         stored: Mapping[str, Any] = load_settings(session).get(TOOLS) or {}
         return cls(
             policies=read_policies(stored.get("policies") or {}, f"{TOOLS}.policies"),
-            urls=_url_access(stored.get("urls") or UrlAccess.OFF),
+            urls=url_access(stored.get("urls") or UrlAccess.OFF),
             servers=tuple(McpServer.from_wire(each) for each in stored.get("servers") or ()),
         )
 
@@ -70,7 +70,7 @@ class SetToolPolicy(_ToolChange, verb="set preferences"):
     """Set the policy of a tool for the whole grove; None removes it."""
 
     tool: str
-    policy: ToolPolicy | str | None
+    policy: ToolPolicy | None
 
     def changed(self, settings: ToolSettings) -> ToolSettings:
         name = self.tool.strip()
@@ -78,7 +78,7 @@ class SetToolPolicy(_ToolChange, verb="set preferences"):
             raise InvalidInputError(f"a tool's name has 1 to {_LONGEST_NAME} characters", path="tool")
         policies = {each: policy for each, policy in settings.policies.items() if each != name}
         if self.policy is not None:
-            policies[name] = policy_from(self.policy, name)
+            policies[name] = self.policy
         return replace(settings, policies=policies)
 
 
@@ -90,6 +90,14 @@ class AddToolServer(_ToolChange, verb="set preferences"):
 
     def changed(self, settings: ToolSettings) -> ToolSettings:
         return replace(settings, servers=with_server(settings.servers, self.server, replaces=self.replaces))
+
+
+class CheckToolServer(AddToolServer, verb="set preferences"):
+    """Refuse a server that may not be added, before anything is started; it changes nothing."""
+
+    def changed(self, settings: ToolSettings) -> ToolSettings:
+        super().changed(settings)
+        return settings
 
 
 class RemoveToolServer(_ToolChange, verb="set preferences"):
@@ -104,13 +112,13 @@ class RemoveToolServer(_ToolChange, verb="set preferences"):
 class SetUrlAccess(_ToolChange, verb="set preferences"):
     """Set which addresses `readUrl` may read."""
 
-    urls: UrlAccess | str
+    urls: UrlAccess
 
     def changed(self, settings: ToolSettings) -> ToolSettings:
-        return replace(settings, urls=_url_access(self.urls))
+        return replace(settings, urls=self.urls)
 
 
-def _url_access(value: object) -> UrlAccess:
+def url_access(value: object) -> UrlAccess:
     try:
         return UrlAccess(str(value))
     except ValueError:
