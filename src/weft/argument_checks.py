@@ -269,19 +269,30 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
         if parameter.kind is not parameter.VAR_KEYWORD and parameter.annotation is not parameter.empty
     }
 
+    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+    positional = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+    ]
+    rest = next((name for name, check in checks.items() if check.several), None)
+
     @functools.wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> T:
-        try:
-            given = signature.bind(*args, **keywords).arguments
-        except TypeError:
-            # Python's own sentence says which argument is missing or unknown.
-            return function(*args, **keywords)
+        # Binding them as `inspect` does takes longer than most calls. Which argument is missing
+        # or unknown is said by Python's own sentence, below.
+        given: dict[str, object] = dict(zip(positional, args, strict=False))
+        if rest is not None:
+            given[rest] = args[len(positional) :]
+        given.update(keywords)
         for name, value in given.items():
             check = checks.get(name)
-            if check is not None and value is not signature.parameters[name].default and not check(value):
+            if check is not None and value is not defaults[name] and not check(value):
                 absurd = _is_absurd(value) and check(0)
                 wanted = "a whole number of at most 64 bits" if absurd else check.wanted
-                raise InvalidInputError(f"{name} must be {wanted}, got {shown(value)}", path=name)
+                raise InvalidInputError(
+                    f"{name} must be {wanted}, got {shown(check.wrong(value))}", path=name
+                )
         return function(*args, **keywords)
 
     return checked
@@ -303,6 +314,12 @@ class LazyCheck:
             check = _check(_resolved(self.annotation, self.module))
             self._check = _each(check) if self.several else check
         return self._check(value)
+
+    def wrong(self, value: object) -> object:
+        """The value that is of another type: of several arguments, the first."""
+        if not self.several:
+            return value
+        return next(each for each in cast("tuple[object, ...]", value) if not self((each,)))
 
     @property
     def wanted(self) -> str:

@@ -11,7 +11,7 @@ from tests.soundness import check_sound
 
 import weft
 from weft.errors import StorageError, UnavailableError
-from weft.store import schema
+from weft.store import schema, sqlite_file
 from weft.store.sqlite_dialect import driver_of
 from weft.store.sqlite_file import CHECKPOINT_BYTES
 
@@ -93,22 +93,34 @@ def test_a_mistake_in_one_job_is_not_told_to_another(grove):
     assert tree.say("fine").text == "fine"
 
 
+def fold_back(store):
+    """A size is seen before a commit, and the log folded back after it: the next to write has waited for that."""
+    store._file._checkpoint_at = 100_000
+    for _ in range(2):
+        store.write(lambda transaction: None)
+
+
 @covers("sqlite.no-automatic-checkpoints")
-def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path):
+def test_a_reader_in_the_way_of_a_checkpoint_is_not_waited_for(grove, tmp_path, monkeypatch):
     tree = grove.plant("Marie")
     store = grove.caller.executor.store
-    store._file._checkpoint_at = 100_000
+    log = tmp_path / "grove.db-wal"
     with store.read() as session:
         session.execute(select(schema.trees.c.key)).all()
         tree.say("x" * 300_000)
-        # A caller is told before the log is folded back; whoever writes next has waited for that.
-        store.write(lambda transaction: None)
-        assert store._file._checkpoint_at > 4 * 1024 * 1024
-    store._file._checkpoint_at = 100_000
-    tree.say("y")
-    store.write(lambda transaction: None)
+        fold_back(store)
+        assert store._file._checkpoint_at == log.stat().st_size + CHECKPOINT_BYTES // 8
+    fold_back(store)
+    size = log.stat().st_size
+    assert store._file._checkpoint_at == size + sqlite_file._GROWTH
+    # Folded back, it is written again from its start.
+    for _ in range(5):
+        tree.say("y")
+    assert log.stat().st_size == size
+    monkeypatch.setattr(sqlite_file, "_LARGE_LOG", 100_000)
+    fold_back(store)
     assert store._file._checkpoint_at == CHECKPOINT_BYTES
-    assert (tmp_path / "grove.db-wal").stat().st_size < 200_000
+    assert log.stat().st_size < 200_000
 
 
 @covers("op.failure-changes-nothing")

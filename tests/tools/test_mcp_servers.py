@@ -60,7 +60,8 @@ def test_the_tools_of_a_server_join_the_registry_with_their_schemas_and_run(loom
     )
     with pytest.raises(InvalidInputError, match=r"harbour.depth: metres: 'deep' is not of type 'integer'"):
         loom.tools.run("harbour.depth", place="Quay", metres="deep")
-    assert "harbour.depth" in [each.name for each in loom.tools.service.schemas()]
+    assert "harbour__depth" in [each.name for each in loom.tools.service.schemas()]
+    assert loom.tools.run("harbour__depth", place="Quay").name == "harbour.depth"
     failed = loom.tools.service.run(call("harbour.sink"))
     assert failed.status is ToolStatus.ERROR
     assert "harbour.sink: Error executing tool sink" in failed.output.content
@@ -89,13 +90,14 @@ def test_a_server_that_hangs_or_says_too_much_is_bounded(loom, monkeypatch):
     assert "kept as result:100001" in shown.content
     large = loom.tools.service.run(call("harbour.log", characters=3_000_000), at=turn)
     assert "the most is 2,000,000" in large.output.content
+    with monkeypatch.context() as short:
+        short.setattr("weft.providers.mcp_client.LONGEST_MESSAGE", 10_000)
+        longer = loom.tools.service.run(call("harbour.log", characters=50_000), at=turn)
+    assert "longer than 10,000 characters" in longer.output.content
     monkeypatch.setattr("weft.runtime.tools.mcp_servers._SECONDS", 2.0)
     hung = loom.tools.service.run(call("harbour.hang"))
     assert hung.status is ToolStatus.ERROR
     assert "harbour: timed out after 2 s" in hung.output.content
-    monkeypatch.setattr("weft.providers.mcp_client.LONGEST_MESSAGE", 10_000)
-    longer = loom.tools.service.run(call("harbour.log", characters=50_000), at=turn)
-    assert "longer than 10,000 characters" in longer.output.content
 
 
 @covers("toolcall.mcp-secrets")

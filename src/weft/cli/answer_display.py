@@ -38,7 +38,7 @@ def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, b
 
 
 def approver_of(session: CliSession) -> "Approver | None":
-    """Asks the person at the terminal before a tool with effects runs; None where nobody can be asked."""
+    """Asks the person at the terminal before a tool with effects runs; None where no person is present."""
     if not is_interactive() or session.out.as_json:
         return None
     return _approves

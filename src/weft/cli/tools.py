@@ -134,8 +134,9 @@ def tools_add(
         permission=permission,
         replace=again,
     )
-    names = "\n".join(f"{server.name}.{each.name}" for each in server.tools)
-    session.out.result(server.to_wire(), names, f"added {name} with {counted(len(server.tools), 'tool')}")
+    tools = [f"{server.name}.{each.name}" for each in server.tools]
+    facts = {**server.identity, "permission": server.permission, "tools": tools}
+    session.out.result(facts, "\n".join(tools), f"added {name} with {counted(len(server.tools), 'tool')}")
 
 
 def tools_remove(session: CliSession, name: _Server) -> None:

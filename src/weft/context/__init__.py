@@ -7,12 +7,14 @@ from weft.context.messages import Context, fit_messages
 if TYPE_CHECKING:
     # Fitting plain messages needs none of these.
     from weft.context.conversation import Conversation, ConversationTurn, PromptContextRequest, assemble_turn
+    from weft.context.engine import assemble
     from weft.context.envelope import Envelope
     from weft.context.fit import Strategy
     from weft.context.items.blocks import ToolOutput
     from weft.context.manifest import Manifest
     from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
     from weft.context.payload import Payload, record_payload
+    from weft.context.request import ContextRequest
     from weft.context.result import AssembledContext, RequestBody
     from weft.context.settings import Preferences
     from weft.context.stored_envelope import load_envelope, store_envelope
@@ -25,6 +27,7 @@ else:
 __all__ = [
     "AssembledContext",
     "Context",
+    "ContextRequest",
     "Conversation",
     "ConversationTurn",
     "EntryKind",
@@ -40,6 +43,7 @@ __all__ = [
     "RequestBody",
     "Strategy",
     "ToolOutput",
+    "assemble",
     "assemble_turn",
     "estimator_of",
     "fit_messages",

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from weft.context.engine import assemble
 from weft.context.envelope import Envelope
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached
-from weft.context.layered import assemble_layers
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile, Strip
 from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
@@ -106,6 +106,7 @@ def assemble_turn(
     rows, contents, attached = _rows(conversation)
     asked = ContextRequest(
         mode=Mode.DIALOGUE,
+        layered=True,
         outline=PathOutline(tail=rows),
         budget=NO_LIMIT if request.budget is None else request.budget,
         window=conversation.window,
@@ -129,7 +130,7 @@ def assemble_turn(
         alone=bool(request.user_text or request.attachments),
         settings=conversation.settings,
     )
-    return assemble_layers(asked, contents)
+    return assemble(asked, contents).laid_out
 
 
 def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Content], list[Attached]]:

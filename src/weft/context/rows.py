@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from weft.context.fit import Columns, SkippedRange
+from weft.context.columns import Columns, SkippedRange
 from weft.context.masking import Mask, MaskRule, ToolResults
 from weft.context.shorten import least_tokens, shorten_texts
 from weft.context.tokens import Estimator
@@ -16,7 +16,7 @@ from weft.tree.measure import MEDIA_TOKENS
 from weft.tree.node import Metadata
 
 if TYPE_CHECKING:
-    from weft.context.manifest_build import KeptLevel
+    from weft.context.kept_levels import KeptLevel
 
 SPOKEN = frozenset({"text", "mixed"})
 """Kinds that may have words for a document."""

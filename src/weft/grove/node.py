@@ -148,11 +148,16 @@ class NodeHandle(Handle[Node]):
 
     def head(self, count: int) -> "NodePath":
         """The first nodes of the path to here."""
-        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id, head=count))
+        return self._part(count, head=count)
 
     def tail(self, count: int) -> "NodePath":
         """The last nodes of the path to here."""
-        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id, tail=count))
+        return self._part(count, tail=count)
+
+    def _part(self, count: int, **which: int) -> "NodePath":
+        if count < 0:
+            raise InvalidInputError(f"count must be at least 0, got {count}", path="count")
+        return NodePath(self._grove, self._grove.read.path(self.value.tree_id, self.id, **which))
 
     @property
     def children(self) -> list["NodeHandle"]:

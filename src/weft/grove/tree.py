@@ -1,6 +1,6 @@
 """The handle of a tree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -145,6 +145,13 @@ class TreeHandle(Handle[Tree]):
     def context(self, options: PreviewOptions) -> "AssembledContext":
         """What a model would see at the current node, uncommitted text included."""
         return preview_of(self._grove, self.id, None, options)
+
+    def export(self, format: str, *, node: NodeHandle | str | None = None) -> Iterator[str]:  # noqa: A002
+        """The tree, or the path to a node, as markdown, messages, html, chatgpt, open-webui or pairs."""
+        from weft.runtime.transfer.tree_export import export_tree  # noqa: PLC0415 - only exports need it
+
+        end = None if node is None else node_reference(node)
+        return export_tree(self._grove.caller, self.id, format, node=end)
 
     def prefer(self, **settings: "JsonValue") -> "TreeHandle":
         """Set this tree's preferences (`truncation_strategy`, …); None leaves one to the grove again."""

@@ -53,11 +53,12 @@ class Store(ABC):
         """A consistent view for reading."""
 
     @abstractmethod
-    def write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], T], *, tree: str | None = None) -> T:
         """Run `work` in one transaction; return when it is durable.
 
         `work` may be run again after a conflict, so it must not change anything
-        but through the transaction.
+        but through the transaction. Short work on one tree says which, by its ULID:
+        then it may share its commit with others.
         """
 
     def purge(self) -> bool:
@@ -109,8 +110,8 @@ class Snapshot(Store):
     def read(self) -> AbstractContextManager[Session]:
         return nullcontext(self._session)
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
-        del work
+    def write(self, work: Callable[[Transaction], T], *, tree: str | None = None) -> T:
+        del work, tree
         raise StorageError(f"a snapshot of {self.name} cannot be written")
 
     def copy_file(self, path: Path, progress: Callable[[int, int], None]) -> bool:

@@ -4,7 +4,9 @@ Each caller's work runs in turn inside one transaction; they get their results t
 the commit. Work that is refused before it wrote anything fails alone. Should one fail
 in any other way, or should the commit fail, everything is rolled back and each is run
 again in a transaction of its own. A caller that is interrupted while it waits takes its
-work back: what is under way is rolled back at its next statement.
+work back: what is under way is rolled back at its next statement. A caller that is alone
+runs its work itself, because handing it to a thread and back takes time; but not in the main
+thread, where a signal may raise an exception in the middle of anything.
 """
 
 import threading
@@ -21,6 +23,10 @@ _LINGER_SECONDS = 0.002
 _TURN_SECONDS = 0.25
 
 Work = Callable[[Transaction], Any]
+Take = Callable[[], "Sequence[WaitingWrite]"]
+"""Takes all work that waits: called under the lock, because until then a caller may give up waiting."""
+RunGroup = Callable[[Take, Callable[[], None]], bool]
+"""Runs and commits what it takes; calls the second as soon as it holds the lock."""
 
 
 class CommitGroup(Protocol):
@@ -34,13 +40,14 @@ class CommitGroup(Protocol):
         ...
 
 
-class _Job:
+class WaitingWrite:
     """One caller's work. A bare lock is released when it is done: the cheapest way to wait."""
 
-    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "work")
+    __slots__ = ("_done", "abandoned", "error", "finished", "result", "taken", "timeout", "tree", "work")
 
-    def __init__(self, work: Work, timeout: float) -> None:
+    def __init__(self, work: Work, timeout: float, tree: str | None) -> None:
         self.work = work
+        self.tree = tree
         self.timeout = timeout
         self.taken = False
         self.abandoned = False
@@ -65,13 +72,19 @@ class GroupWriter:
 
     def __init__(
         self,
-        run_group: Callable[[Callable[[CommitGroup], None], Callable[[], None]], None],
+        run_group: RunGroup,
+        run_now: RunGroup,
         shut_down: Callable[[], None],
     ) -> None:
-        """`run_group` gets the work, and what to call as soon as it holds the lock; `shut_down` is called last."""
+        """`run_now` waits for no other process, and says whether it ran; `shut_down` is called last."""
         self._run_group = run_group
+        self._run_now = run_now
         self._shut_down = shut_down
-        self._jobs: deque[_Job] = deque()
+        self._turn = threading.Lock()
+        """Held while work is run, by the writer or by a caller that is alone."""
+        self._crowd = 0
+        """How many shared the writer's last commit."""
+        self._jobs: deque[WaitingWrite] = deque()
         self._ready = threading.Condition()
         self._wake_at = 1
         """How many waiting jobs wake the writer."""
@@ -80,30 +93,67 @@ class GroupWriter:
         """True while the lock is held: then no caller waits for another process."""
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Work, timeout: float) -> Any:
+    def submit(self, work: Work, timeout: float, tree: str | None = None) -> Any:
         """Run work in a transaction; return its result once it is durable."""
-        job = _Job(work, timeout)
+        job = WaitingWrite(work, timeout, tree)
         with self._ready:
             if self._closing:
                 raise UnavailableError("the grove is closed", hint="open it again")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="weft-writer", daemon=True)
                 self._thread.start()
-            self._jobs.append(job)
-            if len(self._jobs) >= self._wake_at:
-                self._ready.notify()
-        try:
-            self._wait_for(job)
-        except WeftError:
-            raise
-        except BaseException:
-            self._abandon(job)
-            raise
+            is_alone = (
+                self._crowd < 2
+                and not self._jobs
+                and not self._turn.locked()
+                and threading.current_thread() is not threading.main_thread()
+            )
+            if not is_alone:
+                self._append(job)
+        if not is_alone or not self._write_alone(job):
+            try:
+                self._wait_for(job)
+            except WeftError:
+                raise
+            except BaseException:
+                self._abandon(job)
+                raise
         if job.error is not None:
             raise job.error
         return job.result
 
-    def _wait_for(self, job: _Job) -> None:
+    def _append(self, job: WaitingWrite) -> None:
+        self._jobs.append(job)
+        if len(self._jobs) >= self._wake_at:
+            self._ready.notify()
+
+    def _write_alone(self, job: WaitingWrite) -> bool:
+        """Run it in the caller's own thread; if another process has the lock, leave it to the writer, who waits."""
+
+        def take() -> list[WaitingWrite]:
+            job.taken = True
+            return [job]
+
+        with self._turn:
+            # The writer may have shut down since.
+            if not self._closing and self._run(take, self._run_now):
+                return True
+        with self._ready:
+            if self._closing:
+                raise UnavailableError("the grove is closed", hint="open it again")
+            self._append(job)
+        return False
+
+    def _run(self, take: Take, run: RunGroup) -> bool:
+        try:
+            return run(take, self._hold)
+        finally:
+            self._holding = False
+
+    def _hold(self) -> None:
+        self._holding = True
+
+    def _wait_for(self, job: WaitingWrite) -> None:
         """In short turns: a signal that another thread received is only seen between two of them."""
         turn = min(_TURN_SECONDS, job.timeout)
         waited = 0.0
@@ -113,7 +163,7 @@ class GroupWriter:
                 self._refuse_to_wait(job)
                 waited = 0.0
 
-    def _refuse_to_wait(self, job: _Job) -> None:
+    def _refuse_to_wait(self, job: WaitingWrite) -> None:
         """Another process has the lock: give up, unless the work has begun."""
         with self._ready:
             if not job.taken and not self._holding:
@@ -123,14 +173,15 @@ class GroupWriter:
                     hint="try again, or see which process is writing; nothing was written",
                 )
 
-    def _abandon(self, job: _Job) -> None:
+    def _abandon(self, job: WaitingWrite) -> None:
         """Its caller was interrupted and will not learn the result, so it is not to happen."""
         with self._ready:
             if not job.taken:
                 self._jobs.remove(job)
                 return
             job.abandoned = True
-        job.wait(job.timeout)
+        if not job.finished:
+            job.wait(job.timeout)
 
     def stop(self) -> None:
         """Finish what was submitted, shut down and end; does not wait for it."""
@@ -144,7 +195,6 @@ class GroupWriter:
             self._thread.join(timeout)
 
     def _loop(self) -> None:
-        written = 0
         while True:
             with self._ready:
                 self._wake_at = 1
@@ -152,72 +202,73 @@ class GroupWriter:
                     self._ready.wait()
                 if not self._jobs:
                     break
-                if written > 1 and len(self._jobs) < written and not self._closing:
+                if 1 < self._crowd > len(self._jobs) and not self._closing:
                     # Callers that just got a result usually come back at once: let one commit serve them all.
-                    self._wake_at = min(written, _GROUP_LIMIT)
+                    self._wake_at = min(self._crowd, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
-            written = self._write()
-        self._shut_down()
+            with self._turn:
+                self._crowd = self._write()
+        with self._turn:
+            self._shut_down()
 
     def _write(self) -> int:
-        taken: list[_Job] = []
-
-        def work(group: CommitGroup) -> None:
-            # Taken only now, under the lock: until then a caller may give up waiting.
-            self._take(taken)
-            _commit_together(group, taken)
-
-        def hold() -> None:
-            self._holding = True
-
+        taken: list[WaitingWrite] = []
         try:
-            self._run_group(work, hold)
+            self._run(partial(self._take, taken), self._run_group)
         except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
             if not taken:
                 self._take(taken)
             for job in taken:
                 if not job.finished:
                     job.finish(error=error)
-        finally:
-            self._holding = False
         return len(taken)
 
-    def _take(self, taken: list[_Job]) -> None:
+    def _take(self, taken: list[WaitingWrite]) -> list[WaitingWrite]:
         with self._ready:
             while self._jobs and len(taken) < _GROUP_LIMIT:
                 job = self._jobs.popleft()
                 job.taken = True
                 taken.append(job)
+        return taken
 
 
 class _AbandonedError(Exception):
     """Its caller has gone."""
 
 
-def _require_wanted(job: _Job) -> None:
+def _require_wanted(job: WaitingWrite) -> None:
     if job.abandoned:
         raise _AbandonedError
 
 
-def _commit_together(group: CommitGroup, jobs: Sequence[_Job]) -> None:
+WriteOutcome = tuple[WaitingWrite, Any, BaseException | None]
+
+
+def run_jobs(transaction: Transaction, jobs: Sequence[WaitingWrite]) -> list[WriteOutcome]:
+    """Run the work of each in one transaction, and send all that it wrote."""
+    outcomes: list[WriteOutcome] = []
+    for job in jobs:
+        before = transaction.writes
+        transaction.require_wanted = partial(_require_wanted, job)
+        try:
+            transaction.require_wanted()
+            outcomes.append((job, job.work(transaction), None))
+        except WeftError as error:
+            # Refused before it wrote anything: it fails alone. Any other error may have struck
+            # while rows of an earlier job were being sent, so it may not be this job's.
+            if transaction.writes != before:
+                raise
+            outcomes.append((job, None, error))
+    transaction.flush()
+    return outcomes
+
+
+def commit_together(group: CommitGroup, jobs: Sequence[WaitingWrite]) -> None:
     if not jobs:
         return
-    outcomes: list[tuple[_Job, Any, BaseException | None]] = []
     transaction = group.begin()
     try:
-        for job in jobs:
-            before = transaction.writes
-            transaction.require_wanted = partial(_require_wanted, job)
-            try:
-                transaction.require_wanted()
-                outcomes.append((job, job.work(transaction), None))
-            except WeftError as error:
-                # Refused before it wrote anything: it fails alone. Any other error may have struck
-                # while rows of an earlier job were being sent, so it may not be this job's.
-                if transaction.writes != before:
-                    raise
-                outcomes.append((job, None, error))
-        transaction.flush()
+        outcomes = run_jobs(transaction, jobs)
         group.commit()
     except BaseException as error:  # noqa: BLE001 - given to the caller, or tried again one by one
         group.rollback()
@@ -225,7 +276,7 @@ def _commit_together(group: CommitGroup, jobs: Sequence[_Job]) -> None:
             jobs[0].finish(error=group.explain(error))
         else:
             for job in jobs:
-                _commit_together(group, [job])
+                commit_together(group, [job])
         return
     for job, result, failure in outcomes:
         job.finish(result, failure)

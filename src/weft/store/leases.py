@@ -18,7 +18,6 @@ from weft.store.transaction import Transaction
 from weft.tree.json_names import iso_moment
 
 _leases = schema.leases
-_trees = schema.trees
 
 
 class LeaseRow(NamedTuple):
@@ -88,8 +87,9 @@ def _note_latest(transaction: Transaction, tree: TreeState) -> None:
 def _note(transaction: Transaction, tree: TreeState, until: int | None) -> None:
     """Keep with the tree until when a writer has to look; without leases it costs a writer nothing."""
     if tree.leased_until != until:
-        transaction.execute(update(_trees).where(_trees.c.key == tree.key).values(leased_until=until))
+        transaction.writes += 1
         tree.leased_until = until
+        tree.changed = True
 
 
 _claims = schema.idempotency

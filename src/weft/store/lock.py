@@ -45,6 +45,21 @@ class GroveLock:
             self._lock.release()
 
     @contextlib.contextmanager
+    def hold_if_free(self) -> Generator[bool]:
+        """The same without waiting: whether it is held."""
+        is_free = self._turn.acquire(wait=False)
+        if is_free:
+            try:
+                is_free = self._lock.acquire(wait=False)
+            finally:
+                self._turn.release()
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self._lock.release()
+
+    @contextlib.contextmanager
     def hold_and_close(self) -> Generator[None]:
         """The last time: hold it where its folder allows a lock, and close it."""
         with contextlib.ExitStack() as stack:
@@ -62,19 +77,23 @@ class _LockFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the file that is open."""
         _opened.add(self)
 
-    def acquire(self) -> None:
+    def acquire(self, *, wait: bool = True) -> bool:
         """Wait for the lock; if the file was replaced meanwhile, lock the one that is there."""
         assert fcntl is not None  # noqa: S101 - GroveLock refused to be made without it
         while True:
             descriptor = self._open()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
             except OSError as error:
                 raise StorageError(f"cannot lock {self._path}: {error.strerror}") from error
-            if self._is_current(descriptor):
-                return
+            if self._is_current():
+                return True
             self.close()
 
     def release(self) -> None:
@@ -97,15 +116,16 @@ class _LockFile:
                     f"cannot open the lock file {self._path}: {error.strerror}",
                     hint="the folder of a grove must be writable, also for its side files",
                 ) from error
+            ours = os.fstat(self._descriptor)
+            self._identity = ours.st_dev, ours.st_ino
         return self._descriptor
 
-    def _is_current(self, descriptor: int) -> bool:
+    def _is_current(self) -> bool:
         try:
-            there = self._path.stat()
+            there = os.stat(self._path)  # noqa: PTH116 - for every commit, and several times faster
         except FileNotFoundError:
             return False
-        ours = os.fstat(descriptor)
-        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+        return (there.st_dev, there.st_ino) == self._identity
 
 
 _opened: "weakref.WeakSet[_LockFile]" = weakref.WeakSet()

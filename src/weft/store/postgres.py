@@ -3,17 +3,19 @@
 import contextlib
 import hashlib
 import os
+import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
 from platformdirs import user_data_path
-from sqlalchemy import create_engine, event, func, inspect, select, text, update
+from sqlalchemy import Engine, create_engine, event, func, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from weft.error_hints import Hint, HintKind
@@ -22,9 +24,10 @@ from weft.store import schema
 from weft.store.base import HealthCheck, Store, good, note, require_same_process, wrong
 from weft.store.blobs import BlobStore
 from weft.store.migrate import migrate
-from weft.store.postgres_dialect import DIALECT, explain, state_of, transaction_number
+from weft.store.postgres_dialect import DIALECT, explain, transaction_number
+from weft.store.postgres_writer import PostgresWriter
 from weft.store.session import Session
-from weft.store.transaction import Cache, Transaction
+from weft.store.transaction import Transaction
 
 T = TypeVar("T")
 
@@ -32,11 +35,7 @@ _SETTINGS = "-c jit=off -c plan_cache_mode=force_custom_plan -c random_page_cost
 """A generic plan, made without a tree's size in view, may read a whole tree to find one node; so may one
 that takes an index for four times as dear as a scan, as on a turning disk."""
 _MIGRATION_LOCK = 0x57454654
-_TRIES = 5
 _FRESH_SECONDS = 1.0
-_AGAIN = {"40001", "40P01"}
-"""Serialization failure, deadlock: the transaction changed nothing and may be run again."""
-
 
 _SETTLE_RESTORED = (
     update(schema.events)
@@ -63,9 +62,16 @@ class PostgresStore(Store):
             pool_timeout=timeout,
             connect_args={"connect_timeout": int(max(2, timeout)), "options": _SETTINGS},
         )
-        self._closed = False
-        event.listen(self._engine, "checkin", self._take_back)
+        self._timeout = timeout
+        self._closed = threading.Event()
+        event.listen(self._engine, "checkin", partial(_take_back, self._closed))
         event.listen(self._engine, "checkout", _look_after_idling)
+        self._writer = PostgresWriter(self._engine, self.name)
+        # Threads and connections do not outlive a store that is dropped without being closed.
+        self._let_go = weakref.finalize(
+            self, _let_go, self._process, self._closed, self._writer, self._engine
+        )
+        self._let_go.atexit = False
         try:
             if not create:
                 self._require_grove()
@@ -75,13 +81,13 @@ class PostgresStore(Store):
             raise
 
     def _require_grove(self) -> None:
-        with self._explained(), self._engine.connect() as connection:
+        with self._writer.explained(), self._engine.connect() as connection:
             if not inspect(connection).has_table(schema.grove.name):
                 raise StorageError(f"there is no grove in {self.name}", hint=Hint(HintKind.CREATE_GROVE))
 
     def _migrate(self) -> None:
         lock = {"lock": _MIGRATION_LOCK}
-        with self._explained(), self._engine.connect() as connection:
+        with self._writer.explained(), self._engine.connect() as connection:
             with connection.begin():
                 connection.execute(text("SELECT pg_advisory_lock(:lock)"), lock)
             try:
@@ -99,19 +105,13 @@ class PostgresStore(Store):
     @contextlib.contextmanager
     def read(self) -> Generator[Session]:
         self._require_open()
-        with self._explained(), self._engine.connect() as connection:
+        with self._writer.explained(), self._engine.connect() as connection:
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             yield Session(snapshot, DIALECT)
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], T], *, tree: str | None = None) -> T:
         self._require_open()
-        for attempt in range(_TRIES):
-            try:
-                with self._explained():
-                    return self._write_once(work)
-            except _RunAgainError:
-                time.sleep(0.005 * 2**attempt)
-        raise UnavailableError("too many others are writing the same place", hint="try again in a moment")
+        return self._writer.write(work, self._timeout, tree)
 
     def find_damage(self, session: Session) -> list[str]:
         """Every index against its table, by PostgreSQL's extension amcheck."""
@@ -146,81 +146,32 @@ class PostgresStore(Store):
         return False
 
     def close(self) -> None:
-        self._closed = True
-        # A forked child must not end the connections of its parent.
-        self._engine.dispose(close=self._process == os.getpid())
-
-    def _take_back(self, _driver: object, record: ConnectionPoolEntry) -> None:
-        if self._closed:
-            # It was in use when the others were closed: this is the last chance to close it.
-            record.close()
-        else:
-            record.info["idle_since"] = time.monotonic()
-
-    def _write_once(self, work: Callable[[Transaction], T]) -> T:
-        with self._engine.connect() as connection:
-            transaction = connection.begin()
-            written = Transaction(connection, DIALECT, Cache())
-            try:
-                result = work(written)
-                written.flush()
-            except (DBAPIError, psycopg.Error) as error:
-                with contextlib.suppress(DBAPIError):
-                    transaction.rollback()
-                if state_of(error) in _AGAIN:
-                    raise _RunAgainError from error
-                raise
-            except BaseException:
-                with contextlib.suppress(DBAPIError):
-                    transaction.rollback()
-                raise
-            try:
-                transaction.commit()
-            except DBAPIError as error:
-                if state_of(error) in _AGAIN:
-                    raise _RunAgainError from error
-                if error.connection_invalidated and self._did_commit(written):
-                    return result
-                raise
-            return result
-
-    def _did_commit(self, written: Transaction) -> bool:
-        """The connection broke during the commit: look whether an event of this transaction is there.
-
-        Without one the outcome is unknown, and the error says that the database did not answer.
-        """
-        return written.last_event is not None and self._has_event(*written.last_event)
-
-    def _has_event(self, tree: int, ordinal: int, digest: bytes) -> bool:
-        events = schema.events
-        with self._engine.begin() as connection:
-            # Waits until the broken transaction, should it still run, has ended.
-            if tree:
-                connection.execute(
-                    select(schema.trees.c.key).where(schema.trees.c.key == tree).with_for_update()
-                )
-            else:
-                connection.execute(select(schema.grove.c.key).with_for_update())
-            stored = connection.execute(
-                select(events.c.hash).where(events.c.tree == tree, events.c.ordinal == ordinal)
-            ).scalar_one_or_none()
-        return stored == digest
+        if self._process == os.getpid():
+            self._writer.stop()
+            self._writer.join(self._timeout)
+        self._let_go()
 
     def _require_open(self) -> None:
-        if self._closed:
+        if self._closed.is_set():
             raise UnavailableError("the grove is closed", hint="open it again")
         require_same_process(self._process, self.name)
 
-    @contextlib.contextmanager
-    def _explained(self) -> Generator[None]:
-        try:
-            yield
-        except (DBAPIError, psycopg.Error) as error:
-            raise explain(error, self.name) from error
-        except PoolTimeoutError as error:
-            raise UnavailableError(
-                f"all connections to {self.name} are busy", hint="try again in a moment"
-            ) from error
+
+def _let_go(process: int, closed: threading.Event, writer: PostgresWriter, engine: Engine) -> None:
+    closed.set()
+    is_own = process == os.getpid()
+    if is_own:
+        writer.stop()
+    # A forked child must not end the connections of its parent.
+    engine.dispose(close=is_own)
+
+
+def _take_back(closed: threading.Event, _driver: object, record: ConnectionPoolEntry) -> None:
+    if closed.is_set():
+        # It was in use when the others were closed: this is the last chance to close it.
+        record.close()
+    else:
+        record.info["idle_since"] = time.monotonic()
 
 
 def _look_after_idling(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
@@ -233,10 +184,6 @@ def _look_after_idling(driver: Any, record: ConnectionPoolEntry, _proxy: object)
         driver.rollback()
     except psycopg.Error as error:
         raise DisconnectionError from error
-
-
-class _RunAgainError(Exception):
-    """The transaction lost against another one; nothing was changed."""
 
 
 def blobs_of_server(url: str) -> BlobStore:

@@ -9,7 +9,7 @@ the text itself.
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -250,6 +250,13 @@ class PostgresDialect:
         with driver.cursor() as cursor:
             cursor.executemany(sql, rows)
 
+    def stop_reading(self, driver: Any) -> None:
+        # Foreign keys are checked by queries, and each check would be planned again.
+        driver.execute("SET LOCAL plan_cache_mode = auto")
+
+    def batch(self, table: Table) -> str | None:
+        return _BATCHES.get(table)
+
     def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:
         return driver.pipeline()
 
@@ -295,6 +302,43 @@ _INSERT_EVENTS = insert(schema.events).values(
     number=schema.event_numbers.next_value(),
     transaction=transaction_number(func.pg_current_xact_id()),
 )
+
+
+def _batch(table: Table, names: Sequence[str], also: Mapping[str, str], conflict: str = "") -> str:
+    columns = ", ".join(names)
+    into = ", ".join([columns, *also])
+    values = ", ".join([columns, *also.values()])
+    return (
+        f"INSERT INTO {table.name} ({into}) SELECT {values} "
+        f"FROM json_populate_recordset(NULL::{table.name}, %s){conflict}"
+    )
+
+
+_BATCHES = {
+    schema.nodes: _batch(schema.nodes, schema.nodes.c.keys(), {}),
+    schema.texts: _batch(schema.texts, schema.texts.c.keys(), {}),
+    schema.events: _batch(
+        schema.events,
+        [column.name for column in schema.events.c if column.name not in {"number", "transaction"}],
+        {
+            "number": f"nextval('{schema.event_numbers.name}')",
+            "transaction": "pg_current_xact_id()::text::bigint",
+        },
+    ),
+    schema.jobs: _batch(
+        schema.jobs,
+        ["tree", "kind", "target", "payload", "state", "attempts", "run_after", "created_at"],
+        {},
+        " ON CONFLICT DO NOTHING",
+    ),
+    schema.cursors: _batch(
+        schema.cursors,
+        schema.cursors.c.keys(),
+        {},
+        " ON CONFLICT (tree, agent) DO UPDATE SET node = excluded.node, updated_at = excluded.updated_at",
+    ),
+}
+"""What a new node is made of: a statement for each row would cost the server, and the driver, far more."""
 
 
 DIALECT = PostgresDialect()

@@ -99,6 +99,14 @@ class Dialect(Protocol):
         """Run a statement once for each row."""
         ...
 
+    def stop_reading(self, driver: Any) -> None:
+        """The rest of the transaction only writes."""
+        ...
+
+    def batch(self, table: Table) -> str | None:
+        """A statement that inserts many rows, given as one JSON text; None where rows go one by one."""
+        ...
+
     def together(self, driver: Any) -> AbstractContextManager[object]:
         """What is sent inside travels together, where the driver can do that."""
         ...
@@ -177,6 +185,8 @@ class Session:
     def __init__(self, connection: Connection, dialect: Dialect) -> None:
         self._connection = connection
         self.dialect = dialect
+        self.driver: Any = connection.connection.driver_connection
+        """The driver's own connection."""
         self._known: dict[Hashable, Any] = {}
 
     @property
@@ -211,11 +221,6 @@ class Session:
         """All rows of what is asked often, as plain tuples: compiled once, then straight to the driver."""
         prepared = CompiledStatement.of(self._connection, statement)
         return self.dialect.fetch(self.driver, prepared.sql, prepared.parameters(values))
-
-    @property
-    def driver(self) -> Any:
-        """The driver's own connection."""
-        return self._connection.connection.driver_connection
 
 
 class CompiledStatement:

@@ -49,7 +49,8 @@ class SqliteStore(Store):
     def name(self) -> str:
         return str(self.path)
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], T], *, tree: str | None = None) -> T:
+        del tree
         self._require_open()
         return self._file.write(work, self._timeout)
 

@@ -231,6 +231,12 @@ class SqliteDialect:
     def send(self, driver: Any, sql: str, rows: Sequence[Any]) -> None:
         driver.executemany(sql, rows)
 
+    def stop_reading(self, driver: Any) -> None:
+        """It makes no difference."""
+
+    def batch(self, table: Table) -> None:
+        """One by one is as fast."""
+
     def together(self, driver: Any) -> contextlib.AbstractContextManager[object]:  # noqa: ARG002 - nothing to save
         return contextlib.nullcontext()
 
@@ -295,7 +301,10 @@ def open_engine(
         event.listen(engine, "connect", _configure)
 
     def begin_transaction(connection: Connection) -> None:
-        driver_of(connection).execute(begin)
+        driver = driver_of(connection)
+        # The writer's groups begin theirs before the first statement needs one.
+        if not driver.in_transaction:
+            driver.execute(begin)
 
     event.listen(engine, "begin", begin_transaction)
     return engine

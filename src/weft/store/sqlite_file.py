@@ -18,14 +18,14 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, RootTransaction, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from weft.errors import StorageError, UnavailableError
 from weft.store.base import require_same_process
-from weft.store.group_commit import CommitGroup, GroupWriter
+from weft.store.group_commit import GroupWriter, Take, commit_together
 from weft.store.lock import GroveLock
 from weft.store.migrate import migrate
 from weft.store.session import Session
@@ -45,7 +45,13 @@ T = TypeVar("T")
 
 APPLICATION_ID = 0x57454654
 """Marks a file as a grove ("WEFT")."""
-CHECKPOINT_BYTES = 64 * 1024 * 1024
+CHECKPOINT_BYTES = 16 * 1024 * 1024
+"""The size from which the log is folded back. SQLite then writes it again from its start, where the disk
+has allocated it already: that syncs several times faster than a log that grows."""
+_LARGE_LOG = 4 * CHECKPOINT_BYTES
+"""The size from which it is also made small again."""
+_GROWTH = CHECKPOINT_BYTES // 16
+"""How much a log that was folded back may grow beyond its old end."""
 _PATIENCE_MILLISECONDS = 500
 _READERS_END_SECONDS = 5.0
 """How long a file that was replaced waits for its readers before it is opened again."""
@@ -78,6 +84,8 @@ class GroveFile:
         self._lock = GroveLock(path)
         self._cache = Cache()
         self._version: int | None = None
+        self._log_size = 0
+        """When it was last looked at."""
         self._checkpoint_at = CHECKPOINT_BYTES
         self._purges: deque[_Purge] = deque()
         self._traces_left = False
@@ -91,7 +99,7 @@ class GroveFile:
         self._reading = 0
         self._idle = threading.Condition()
         """Guards the readers; notified when one of them ends."""
-        self.writer = GroupWriter(self._run_group, self._shut_down)
+        self.writer = GroupWriter(self._run_group, self._run_now, self._shut_down)
 
     @classmethod
     def use(cls, path: Path, user: object, timeout: float) -> "GroveFile":
@@ -224,7 +232,9 @@ class GroveFile:
             raise explain(error, self.path) from error
 
     def _present_identity(self) -> _Identity:
-        return _Identity(file_identity(self.path), file_identity(self._log))
+        log = _status(self._log)
+        self._log_size = 0 if log is None else log.st_size
+        return _Identity(file_identity(self.path), None if log is None else (log.st_dev, log.st_ino))
 
     def _require_file(self) -> None:
         if file_identity(self.path) is None:
@@ -233,30 +243,30 @@ class GroveFile:
                 hint="put it back; Weft goes on by itself once it is there",
             )
 
-    def _run_group(self, work: Callable[[CommitGroup], None], hold: Callable[[], None]) -> None:
+    def _run_group(self, take: Take, hold: Callable[[], None]) -> bool:
+        with self._lock.hold():
+            return self._run_locked(take, hold)
+
+    def _run_now(self, take: Take, hold: Callable[[], None]) -> bool:
+        with self._lock.hold_if_free() as is_held:
+            return is_held and self._run_locked(take, hold)
+
+    def _run_locked(self, take: Take, hold: Callable[[], None]) -> bool:
+        hold()
         try:
-            with self._lock.hold():
-                hold()
-                self._drop_replaced()
-                connection = self._connection
-                if connection is None:
-                    connection = self._connection = self._open_connection()
-                work(_SqliteGroup(self, connection))
-                if self._is_replaced:
-                    self._disconnect()
-                    return
-                if self._purges or self._traces_left:
-                    self._purge(connection)
-                self._checkpoint(connection)
+            connection = self._connection
+            if connection is None:
+                connection = self._connection = self._open_connection()
+            commit_together(_SqliteGroup(self, connection), take())
+            if self._is_replaced:
+                self._disconnect()
+                return True
+            if self._purges or self._traces_left:
+                self._purge(connection)
+            self._checkpoint(connection)
         except (DBAPIError, sqlite3.Error) as error:
             raise explain(error, self.path) from error
-
-    def _drop_replaced(self) -> None:
-        """Close connections to files that are not there any more, and refuse what was to be written."""
-        if self._connection is not None and self._identity != self._present_identity():
-            self._disconnect()
-            self._require_file()
-            raise _replaced(self.path)
+        return True
 
     def require_current(self) -> None:
         """Before a commit: it must go into the log that others see."""
@@ -320,23 +330,28 @@ class GroveFile:
                 )
 
     def _checkpoint(self, connection: Connection) -> None:
-        """Fold the write-ahead log back by size; automatic checkpoints are off."""
-        try:
-            size = self._log.stat().st_size
-        except FileNotFoundError:
-            return
+        """Fold the write-ahead log back by size; automatic checkpoints are off.
+
+        A reader in the way is not waited for, and not tried again with every write, but before long:
+        the search index reads often and briefly.
+        """
+        size = self._log_size
         if size < self._checkpoint_at:
             return
         driver = driver_of(connection)
-        busy = 1
+        is_large = size >= _LARGE_LOG
+        is_folded = False
         # What was committed is safe in the log; a checkpoint that fails is tried again later.
         with contextlib.suppress(sqlite3.Error):
             driver.execute("PRAGMA busy_timeout = 0")
-            busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            mode = "TRUNCATE" if is_large else "PASSIVE"
+            busy, frames, folded = driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            is_folded = not busy and frames == folded
         driver.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        # A reader in the way is not waited for, and not tried again with every write, but before long:
-        # the search index reads often and briefly.
-        self._checkpoint_at = size + CHECKPOINT_BYTES // 8 if busy else CHECKPOINT_BYTES
+        if is_folded:
+            self._checkpoint_at = CHECKPOINT_BYTES if is_large else size + _GROWTH
+        else:
+            self._checkpoint_at = size + CHECKPOINT_BYTES // 8
 
     def purge(self, timeout: float) -> bool:
         """Ask the writer, which alone may use its connection, and wait for it."""
@@ -417,52 +432,58 @@ def _has_traces(driver: sqlite3.Connection) -> bool:
 
 
 class _SqliteGroup:
-    """Transactions of the writer's connection."""
+    """Transactions of the writer's connection, begun and ended by the driver: there is one for every group."""
 
     def __init__(self, file: GroveFile, connection: Connection) -> None:
         self._file = file
         self._connection = connection
-        self._transaction: RootTransaction | None = None
+        self._driver = driver_of(connection)
 
     def begin(self) -> Transaction:
         try:
-            self._transaction = self._connection.begin()
+            self._driver.execute("BEGIN IMMEDIATE")
             return self._file.transaction(self._connection)
         except (DBAPIError, sqlite3.Error) as error:
             self.rollback()
-            raise explain(error, self._file.path) from error
+            raise self.explain(error) from error
 
     def commit(self) -> None:
-        if not driver_of(self._connection).in_transaction:
+        if not self._driver.in_transaction:
             # SQLite rolls back by itself when the disk is full; a commit would then say nothing.
             raise StorageError(f"{self._file.path} gave up the transaction", hint="try again")
         self._file.require_current()
-        if self._transaction is not None:
-            self._transaction.commit()
+        self._driver.execute("COMMIT")
 
     def rollback(self) -> None:
         self._file.forget()
-        if self._transaction is not None:
-            with contextlib.suppress(DBAPIError, sqlite3.Error):
-                self._transaction.rollback()
-            self._transaction = None
+        if self._driver.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._driver.execute("ROLLBACK")
 
     def explain(self, error: BaseException) -> BaseException:
         if not isinstance(error, DBAPIError | sqlite3.Error):
             return error
-        explanation = explain(error, self._file.path)
+        try:
+            self._file.require_current()
+            explanation = explain(error, self._file.path)
+        except StorageError as replaced:
+            explanation = replaced
         explanation.__cause__ = error
         return explanation
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
+    status = _status(path)
+    return None if status is None else (status.st_dev, status.st_ino)
+
+
+def _status(path: Path) -> os.stat_result | None:
     try:
-        status = os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
+        return os.stat(path)  # noqa: PTH116 - asked before every commit, and several times faster
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StorageError(f"cannot reach {path}: {error.strerror}") from error
-    return status.st_dev, status.st_ino
 
 
 def _create(path: Path) -> None:

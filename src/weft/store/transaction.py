@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam, insert, update
 from sqlalchemy.sql.elements import ClauseElement
 
@@ -16,7 +17,7 @@ from weft.errors import NotFoundError
 from weft.ids import PRIME
 from weft.store import schema
 from weft.store.rows import MODES, AgentRow, NodeRow, TreeState
-from weft.store.session import CompiledStatement, Dialect, Session, T
+from weft.store.session import CompiledStatement, Dialect, Session, T, in_batches
 from weft.store.tree_statements import (
     AGENT_BY_KEY,
     CURSOR,
@@ -27,6 +28,7 @@ from weft.store.tree_statements import (
     LATER_VERSIONS,
     LOCAL_IDS,
     NODE_BY_KEY,
+    TREE_COLUMNS,
     TREE_FOR_UPDATE,
 )
 
@@ -37,12 +39,12 @@ _SMALL_TREE = 256
 _LARGE_TREE = 20_000
 _SETTLED = 4
 """Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
-_COLUMNS = {table: tuple(table.columns.keys()) for table in schema.metadata.sorted_tables}
+_COLUMNS = {table: tuple(map(str, table.columns.keys())) for table in schema.metadata.sorted_tables}
 _UNNUMBERED = [name for name in _COLUMNS[schema.events] if name not in {"number", "transaction"}]
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
 _INSERTS = {table: insert(table) for table in schema.metadata.sorted_tables}
-_COUNTERS = ("next_key", "nodes", "branches", "depth", "events", "head", "updated_at")
+_COUNTERS = ("next_key", "nodes", "branches", "depth", "events", "head", "updated_at", "leased_until")
 _UPDATE_TREE = (
     update(schema.trees)
     .where(schema.trees.c.key == bindparam("the_key"))
@@ -51,6 +53,11 @@ _UPDATE_TREE = (
 _UPDATE_GROVE = update(schema.grove).values(
     {name: bindparam(name) for name in ("events", "head", "updated_at")}
 )
+
+
+def _hex_of(value: bytes) -> str:
+    """Bytes as JSON has them for the database."""
+    return "\\x" + value.hex()
 
 
 @dataclass(slots=True)
@@ -66,42 +73,64 @@ class GroveState:
 
 
 @dataclass(slots=True)
-class Cache:
-    """What a writer knows without asking. Correct only while no other process writes."""
+class KnownTree:
+    """What a writer knows of one tree without asking."""
 
-    trees: dict[int, TreeState] = field(default_factory=dict[int, TreeState])
-    nodes: dict[tuple[int, int], NodeRow] = field(default_factory=dict[tuple[int, int], NodeRow])
-    names: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
-    """(tree, ULID or local id) → key."""
-    local_ids: dict[int, set[str]] = field(default_factory=dict[int, set[str]])
-    """Tree → all its local ids."""
+    state: TreeState | None = None
+    row: tuple[Any, ...] | None = None
+    """Its row when it was last read or committed: as long as it is the same, all of this holds."""
+    nodes: dict[int, NodeRow] = field(default_factory=dict[int, NodeRow])
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    """ULID or local id → key."""
+    local_ids: set[str] | None = None
+    """All of them, where they are worth remembering."""
+    parents: dict[int, bool] = field(default_factory=dict[int, bool])
+    """Position → whether a live continuation hangs below."""
+    versions: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """Position → keys of the nodes at it, oldest first."""
+    cursors: dict[int, int | None] = field(default_factory=dict[int, int | None])
+    """Agent → its cursor's node."""
+
+    def forget_nodes(self) -> None:
+        self.local_ids = None
+        for known in (self.nodes, self.names, self.parents, self.versions):
+            known.clear()
+
+
+@dataclass(slots=True)
+class Cache:
+    """What a writer knows without asking. Correct only while no other process writes.
+
+    Where others may write at any time (`is_shared`), what is known of a tree is used from the moment
+    at which its row is locked and is what it was: every change of a tree is in the chain that it heads.
+    """
+
+    is_shared: bool = False
+    trees: dict[int, KnownTree] = field(default_factory=dict[int, KnownTree])
     age: int = 0
     """How many transactions it has served."""
-    parents: dict[tuple[int, int], bool] = field(default_factory=dict[tuple[int, int], bool])
-    """(tree, position) → whether a live continuation hangs below."""
-    versions: dict[tuple[int, int], tuple[int, ...]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, ...]]
-    )
-    """(tree, position) → keys of the nodes at it, oldest first."""
-    cursors: dict[tuple[int, int], int | None] = field(default_factory=dict[tuple[int, int], int | None])
-    """(tree, agent) → its cursor's node."""
+    size: int = 0
+    """How many nodes it knows, more or less."""
     agents: dict[int, AgentRow] = field(default_factory=dict[int, AgentRow])
     keys: dict[str, int] = field(default_factory=dict[str, int])
     """ULIDs of trees and agents → key."""
     grove: GroveState | None = None
+    grove_events: int | None = None
+    """How many events the grove had when agents were read, where others may change them."""
     event_number: int | None = None
 
     def clear(self) -> None:
-        self.forget_nodes()
-        for known in (self.trees, self.agents, self.keys, self.cursors):
+        for known in (self.trees, self.agents, self.keys):
             known.clear()
         self.grove = None
+        self.grove_events = None
         self.event_number = None
-        self.age = 0
+        self.age = self.size = 0
 
     def forget_nodes(self) -> None:
-        for known in (self.nodes, self.names, self.parents, self.versions, self.local_ids):
-            known.clear()
+        self.size = 0
+        for tree in self.trees.values():
+            tree.forget_nodes()
 
 
 class Transaction(Session):
@@ -118,8 +147,10 @@ class Transaction(Session):
         self._pending: dict[Table, list[dict[str, Any]]] = {}
         self._in_order: dict[Table, list[tuple[Any, ...]]] = {}
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
+        self._trees: dict[int, KnownTree] = {}
+        """Those that it has to do with."""
         cache.age += 1
-        if len(cache.nodes) > _CACHE_LIMIT:
+        if cache.size > _CACHE_LIMIT:
             cache.forget_nodes()
 
     def execute(self, statement: Executable, values: Mapping[str, Any] | None = None) -> CursorResult[Any]:
@@ -189,15 +220,28 @@ class Transaction(Session):
         moved, self._cursors = self._cursors, {}
         with self.dialect.together(self.driver):
             for table in sorted(pending.keys() | in_order.keys(), key=_ORDER.__getitem__):
-                statement = self._insert(table)
-                if values := in_order.get(table):
-                    prepared = CompiledStatement.of(self._connection, statement, _COLUMNS[table])
+                values, rows, batch = in_order.get(table), pending.get(table), self.dialect.batch(table)
+                if batch is not None:
+                    columns = _COLUMNS[table]
+                    named = [dict(zip(columns, row, strict=True)) for row in values or ()]
+                    self._send_batch(batch, [*named, *(rows or ())])
+                    continue
+                if values:
+                    prepared = CompiledStatement.of(self._connection, self._insert(table), _COLUMNS[table])
                     self.dialect.send(self.driver, prepared.sql, prepared.in_order(values))
-                if rows := pending.get(table):
-                    self._send(statement, rows, tuple(rows[0]))
+                if rows:
+                    self._send(self._insert(table), rows, tuple(rows[0]))
             if moved:
-                places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
-                self._send(places, list(moved.values()))
+                batch = self.dialect.batch(schema.cursors)
+                if batch is not None:
+                    self._send_batch(batch, list(moved.values()))
+                else:
+                    places = self.dialect.upsert(schema.cursors, ("tree", "agent"), ("node", "updated_at"))
+                    self._send(places, list(moved.values()))
+
+    def _send_batch(self, batch: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        for part in in_batches(rows):
+            self.dialect.send(self.driver, batch, [(orjson.dumps(part, default=_hex_of).decode(),)])
 
     def _insert(self, table: Table) -> ClauseElement:
         if table is schema.events:
@@ -217,10 +261,12 @@ class Transaction(Session):
     def flush(self) -> None:
         """Send everything, counters too; the last thing before a commit."""
         with self.dialect.together(self.driver):
+            self.dialect.stop_reading(self.driver)
             self.flush_rows()
             changed: list[dict[str, Any]] = []
-            for state in self.cache.trees.values():
-                if state.changed:
+            for known in self._trees.values():
+                state = known.state
+                if state is not None and state.changed:
                     values: dict[str, Any] = {name: getattr(state, name) for name in _COUNTERS}
                     changed.append(values | {"the_key": state.key})
                     state.changed = False
@@ -238,17 +284,58 @@ class Transaction(Session):
             self.cache.grove = GroveState(*super().rows(GROVE_FOR_UPDATE, {})[0])
         return self.cache.grove
 
+    def known(self, tree: int) -> KnownTree:
+        """What is known of a tree, as far as this transaction may rely on it."""
+        known = self._trees.get(tree)
+        if known is None:
+            known = None if self.cache.is_shared else self.cache.trees.get(tree)
+            if known is None:
+                known = KnownTree()
+                if not self.cache.is_shared:
+                    self.cache.trees[tree] = known
+            self._trees[tree] = known
+        return known
+
     def tree_state(self, key: int) -> TreeState:
         """A tree's row, locked until the transaction ends."""
-        state = self.cache.trees.get(key)
+        state = self.known(key).state
         if state is None:
             rows = super().rows(TREE_FOR_UPDATE, {"in_tree": key})
             if not rows:
                 raise NotFoundError("the tree does not exist any more")
-            number, ulid, mode, *rest = rows[0]
-            state = TreeState(number, ulid, MODES[int(mode)], *rest)
-            self.cache.trees[key] = state
+            state = self.hold_tree(rows[0])
         return state
+
+    def hold_tree(self, row: tuple[Any, ...]) -> TreeState:
+        """Take over a tree's row that was just read and locked."""
+        number, ulid, mode, *rest = row
+        known = self.cache.trees.get(number)
+        if known is None or known.row != row or known.state is None:
+            known = self.known(number)
+            known.state = TreeState(number, ulid, MODES[int(mode)], *rest)
+            known.row = row
+            self.cache.trees[number] = known
+        self._trees[number] = known
+        return known.state
+
+    def add_tree(self, state: TreeState) -> None:
+        """A tree that this transaction has inserted."""
+        self._trees[state.key] = self.cache.trees[state.key] = KnownTree(state)
+        self.cache.keys[state.ulid] = state.key
+
+    def keep_known(self) -> None:
+        """After the commit: what others may change is known as it is now."""
+        for known in self._trees.values():
+            state = known.state
+            if state is not None:
+                mode = MODES.index(state.mode)
+                known.row = tuple(mode if name == "mode" else getattr(state, name) for name in TREE_COLUMNS)
+        self.cache.grove = None
+
+    def forget(self) -> None:
+        """After statements that changed everything; what was gathered must have been sent."""
+        self._trees.clear()
+        self.cache.clear()
 
     def take_key(self, state: TreeState) -> int:
         """The next key of a tree: for nodes, attempts and responses alike."""
@@ -266,29 +353,30 @@ class Transaction(Session):
 
     def node(self, tree: int, key: int) -> NodeRow:
         """A node that is known to exist."""
-        node = self.cache.nodes.get((tree, key))
+        node = self.known(tree).nodes.get(key)
         if node is None:
             (row,) = self.rows(NODE_BY_KEY, {"in_tree": tree, "the_node": key})
             node = self.remember(NodeRow._make(row))
         return node
 
     def remember(self, row: NodeRow) -> NodeRow:
-        self.cache.nodes[row.tree, row.key] = row
-        self.cache.names[row.tree, row.ulid] = row.key
-        self.cache.names[row.tree, row.local_id] = row.key
+        known = self.known(row.tree)
+        known.nodes[row.key] = row
+        known.names[row.ulid] = known.names[row.local_id] = row.key
+        self.cache.size += 1
         return row
 
     def add_node(self, row: NodeRow, content: str) -> NodeRow:
         self.add_in_order(schema.nodes, row)
         self.add_in_order(schema.texts, (row.tree, row.key, content, None))
-        if row.tree in self.cache.local_ids:
-            self.cache.local_ids[row.tree].add(row.local_id)
-        place = row.tree, row.position
+        known = self.known(row.tree)
+        if known.local_ids is not None:
+            known.local_ids.add(row.local_id)
         if row.position == row.key:
-            self.cache.parents[place] = False
-            self.cache.versions[place] = (row.key,)
-        elif place in self.cache.versions:
-            self.cache.versions[place] += (row.key,)
+            known.parents[row.position] = False
+            known.versions[row.position] = (row.key,)
+        elif row.position in known.versions:
+            known.versions[row.position] += (row.key,)
         return self.remember(row)
 
     def add_event(
@@ -314,12 +402,13 @@ class Transaction(Session):
 
     def versions(self, tree: int, position: int) -> tuple[int, ...]:
         """Keys of all nodes at a position, oldest first."""
-        known = self.cache.versions.get((tree, position))
-        if known is None:
+        known = self.known(tree).versions
+        keys = known.get(position)
+        if keys is None:
             rows = self.rows(LATER_VERSIONS, {"in_tree": tree, "at_position": position})
             later = [self.remember(NodeRow._make(row)).key for row in rows]
-            known = self.cache.versions[tree, position] = (position, *later)
-        return known
+            keys = known[position] = (position, *later)
+        return keys
 
     def free_local_id(self, tree: int, candidates: Iterable[str]) -> str | None:
         """The first of the candidates (each a beginning of the next) that is not in use."""
@@ -328,26 +417,27 @@ class Transaction(Session):
             return next((name for name in candidates if name not in known), None)
         wanted = list(candidates)
         taken = self._local_ids(tree, wanted[0], wanted[0] + "~")
-        names = self.cache.names
-        return next((name for name in wanted if name not in taken and (tree, name) not in names), None)
+        names = self.known(tree).names
+        return next((name for name in wanted if name not in taken and name not in names), None)
 
     def _known_local_ids(self, tree: int) -> set[str] | None:
         """All local ids of a tree, if remembering them is worth it: asking costs more where many write."""
-        known = self.cache.local_ids.get(tree)
-        if known is None:
+        known = self.known(tree)
+        if known.local_ids is None:
             worth = _SMALL_TREE if self.cache.age < _SETTLED else _LARGE_TREE
             if self.tree_state(tree).next_key > worth:
                 return None
             self.flush_rows()
-            known = self.cache.local_ids[tree] = self._local_ids(tree, "", "~")
-        return known
+            known.local_ids = self._local_ids(tree, "", "~")
+        return known.local_ids
 
     def next_primed_id(self, tree: int, base: str) -> str:
         """The original's id with one prime more than any edit of it has."""
         values = {"in_tree": tree, "low": base + PRIME, "high": base + chr(ord(PRIME) + 1)}
         longest = super().rows(LAST_LOCAL_ID, values)
         name = (longest[0][0] or base) + PRIME
-        while (tree, name) in self.cache.names:
+        names = self.known(tree).names
+        while name in names:
             name += PRIME
         return name
 
@@ -363,26 +453,27 @@ class Transaction(Session):
         return self.remember(row._replace(**changes))
 
     def has_live_child(self, tree: int, position: int) -> bool:
-        known = self.cache.parents.get((tree, position))
+        parents = self.known(tree).parents
+        known = parents.get(position)
         if known is None:
             known = bool(self.rows(HAS_LIVE_CHILD, {"in_tree": tree, "at_position": position}))
-            self.cache.parents[tree, position] = known
+            parents[position] = known
         return known
 
     def note_child(self, tree: int, position: int) -> None:
-        self.cache.parents[tree, position] = True
+        self.known(tree).parents[position] = True
 
     def cursor(self, tree: int, agent: int) -> int | None:
         """The node at an agent's cursor."""
-        place = tree, agent
-        if place not in self.cache.cursors:
+        cursors = self.known(tree).cursors
+        if agent not in cursors:
             rows = self.rows(CURSOR, {"in_tree": tree, "by_agent": agent})
-            self.cache.cursors[place] = rows[0][0] if rows else None
-        return self.cache.cursors[place]
+            cursors[agent] = rows[0][0] if rows else None
+        return cursors[agent]
 
     def move_cursor(self, tree: int, agent: int, node: int, at: int) -> None:
         self.writes += 1
-        self.cache.cursors[tree, agent] = node
+        self.known(tree).cursors[agent] = node
         self._cursors[tree, agent] = {"tree": tree, "agent": agent, "node": node, "updated_at": at}
 
     def last_event_number(self) -> int:
@@ -400,4 +491,5 @@ class Transaction(Session):
 
     def forget_nodes(self) -> None:
         """After a statement that changed many nodes at once."""
-        self.cache.forget_nodes()
+        for known in self._trees.values():
+            known.forget_nodes()

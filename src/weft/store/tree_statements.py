@@ -38,12 +38,11 @@ INCLUDED = _nodes.c.flags.bitwise_and(Flag.EXCLUDED) == 0
 
 NODE_BY_KEY = select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key == bindparam("the_node"))
 _trees = schema.trees
-TREE_FOR_UPDATE = (
-    select(*(_trees.c[each.name] for each in fields(TreeState) if each.name in _trees.c))
-    .where(_trees.c.key == _tree)
-    .with_for_update()
-)
+TREE_COLUMNS = tuple(each.name for each in fields(TreeState) if each.name in _trees.c)
+TREE_STATE = select(*(_trees.c[name] for name in TREE_COLUMNS))
+TREE_FOR_UPDATE = TREE_STATE.where(_trees.c.key == _tree).with_for_update()
 _grove = schema.grove
+GROVE_EVENTS = select(_grove.c.events)
 GROVE_FOR_UPDATE = select(
     _grove.c.ulid, _grove.c.owner, _grove.c.events, _grove.c.head, _grove.c.updated_at
 ).with_for_update()

@@ -56,7 +56,7 @@ class Followed:
     """What messages were known by that do not say it themselves."""
 
     def without_doc_ids(self) -> "Followed":
-        """The same without the ids that filters needed and nobody asked for; the manifest still names them."""
+        """The same without the ids that only filters needed; the manifest still names them."""
         return replace(self, messages=list(map(_without_doc_id, self.messages)), names=self._known_by())
 
     def _known_by(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Followed:
         return Manifest(facts, lambda: list(self._pieces()))
 
     def _budget(self) -> int:
-        """The tightest among the filters and whatever was assembled; 0 if there is none."""
+        """The tightest among the filters and what was assembled; 0 if there is none."""
         assembled = [served.manifest.facts.budget for served in self.served if served.manifest is not None]
         limits = [each for each in (*assembled, _budget(self.recipe)) if 0 < each < NO_LIMIT]
         return min(limits, default=0)
@@ -168,7 +168,7 @@ def follow_recipe(
     groups: GroupReader | None = None,
     registry: Registry | None = None,
 ) -> Followed:
-    """The messages that a recipe makes of somebody's records.
+    """The messages that a recipe makes of a user's records.
 
     The session of collapsed groups is the slice's own, unless another is given.
     """

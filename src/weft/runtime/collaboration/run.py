@@ -69,7 +69,7 @@ class Collaboration(RunLoop[RunEvent]):
             Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         )
         with self._alive(log, task.options.seconds):
-            # Whatever goes wrong, the text is stored before the reader sees the error.
+            # After any failure the text is stored before the reader sees the error.
             try:
                 return self._go_on(log)
             except WeftError as error:

@@ -84,7 +84,7 @@ class PathFolds:
         return cls(ranges if any(not fold.expanded for _, _, fold in ranges) else ())
 
     def at(self, depth: int) -> Fold | None:
-        """The fold that a level is in; none where the newest is open, whatever older ones there are."""
+        """The fold that a level is in; none where the newest is open, even if an older one is not."""
         newest = next((fold for top, bottom, fold in self.ranges if top <= depth <= bottom), None)
         return None if newest is None or newest.expanded else newest
 

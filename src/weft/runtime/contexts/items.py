@@ -211,7 +211,7 @@ class AttachAll(Editing):
 
 
 def given_item(reference: str, content: str) -> Item:
-    """Something whose text comes in the call: nothing is fetched, and nobody's query is run.
+    """Something whose text comes in the call: nothing is fetched, and no query is run.
 
     A page by its address, a note by its path, `PATH#L3-L9` lines of one, and `PATH#query: QUESTION`
     what a query block of it gave.

@@ -20,7 +20,7 @@ from weft.store.tree_queries import Selections
 from weft.tree.event_kinds import PATH_KEEPING_KINDS
 
 if TYPE_CHECKING:
-    from weft.context.manifest_build import KeptLevel
+    from weft.context.kept_levels import KeptLevel
 
 _LEVEL_SIZE = 2_000
 """Bytes of one level, roughly."""

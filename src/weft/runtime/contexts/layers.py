@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlalchemy import select
 
-from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
 from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
-from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
 from weft.context.result import AssembledContext, ChainHeads
@@ -83,7 +81,8 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        readers = frozenset({VIEW}) if agent is not None and agent.loom_aware else frozenset[str]()
+        readers = frozenset(each.name for each in options.tools)
+        readers |= {VIEW} if agent is not None and agent.loom_aware else frozenset()
         stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
@@ -112,9 +111,10 @@ class Assembler(RequestReader):
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
+            layered=True,
+            warnings=(*stood.warnings, *mounted.warnings),
         )
-        warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood)
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -153,14 +153,13 @@ class Contexts(Assembler):
         agent, resolved = answering.agent, for_model(options, answering)
         inputs = self.gather(opened, node, resolved, agent)
         if agent.loom_aware:
-            plan, context = see(self, agent, inputs, run)
-        else:
-            plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
+            inputs = see(self, agent, inputs, run)
+        context = inputs.written()
         facts, now, envelope = TreeFacts.of(opened), self.clock(), context.envelope
         cache = CacheView(CacheControls())
         if envelope is not None:
             profile = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
-            cache = view_cache(inputs, plan, envelope, agent, now, profile=profile)
+            cache = view_cache(inputs, envelope, agent, now, profile=profile)
         if cache.forecast is not None:
             envelope = cache.forecast.envelope
         delivery = model_request(
@@ -186,7 +185,6 @@ class Contexts(Assembler):
             instabilities=cache.instabilities,
             recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
-            turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
             agent=agent,

@@ -226,7 +226,7 @@ class Media(Mapping[str, bytes]):
 
 
 def neutral_hash(request: Request) -> str:
-    """SHA-256 of what is asked, in nobody's dialect: to know it again after assembling it again."""
+    """SHA-256 of the request in no provider's format: it is the same if it is assembled again."""
     value: dict[str, JsonValue] = {
         "model": request.model,
         "system": list(request.system),

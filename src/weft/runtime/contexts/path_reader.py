@@ -5,7 +5,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from weft.context.fit import SkippedLevel, SkippedRange, Strategy
+from weft.context.columns import SkippedLevel, SkippedRange
+from weft.context.fit import Strategy
 from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest

@@ -1,18 +1,17 @@
 """A request made ready: what was read for it, its envelope, cache controls, prediction and monitor."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.context.cache.controls import CacheControls, cache_controls
 from weft.context.cache.prediction import CacheForecast
 from weft.context.cache.prefix_monitor import Instability
+from weft.context.engine import assemble
 from weft.context.envelope import Envelope, sha256_of
 from weft.context.items.item_types import ContextItem
-from weft.context.layered import context_of, render_layers
-from weft.context.render import measured, render_context
-from weft.context.request import ContextRequest, Plan
+from weft.context.request import ContextRequest
 from weft.context.result import AssembledContext
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
@@ -49,7 +48,7 @@ class CacheView(NamedTuple):
 
 
 def view_cache(
-    inputs: "ContextInputs", plan: Plan, envelope: Envelope, agent: Agent, now: int, *, profile: CacheProfile
+    inputs: "ContextInputs", envelope: Envelope, agent: Agent, now: int, *, profile: CacheProfile
 ) -> CacheView:
     """Compare a request with the earlier ones of its path, and decide what of it is cached."""
     opened = inputs.reader.tree
@@ -61,7 +60,7 @@ def view_cache(
     recent: list[bytes] = []
     if TreeFacts.of(opened).has_envelopes:
         instabilities = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent)
-        # Where nobody asks for a lifetime, only marks end soon.
+        # Where no lifetime is set, only marks end soon.
         usual = profile.lifetimes[0] if profile.lifetimes else "5m"
         kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
         since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
@@ -76,7 +75,7 @@ def view_cache(
         # A cache of its own costs as long as it lasts: it is created where a lifetime is set.
         explicit=lifetime is not None,
         # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-        end=not plan.request.preface,
+        end=not agent.loom_aware,
     )
     forecast = CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent))
     return CacheView(controls, forecast, tuple(instabilities))
@@ -144,7 +143,6 @@ class ContextInputs:
     reader: PathReader
     legacy: dict[str, str]
     stood: Stood
-    warnings: tuple[str, ...] = ()
 
     def contents(self, names: Iterable[str]) -> dict[str, Content]:
         """The words of these nodes; what was sent for them, where only that is known."""
@@ -152,26 +150,9 @@ class ContextInputs:
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def written(self, plan_of: Callable[[ContextRequest], Plan]) -> tuple[Plan, AssembledContext]:
-        """Plan and render, within the budget for certain: an exact count of the whole may pass that of its parts."""
-        request = self.request
-        while True:
-            plan = plan_of(request)
-            context = self._rendered(plan)
-            whole = context.envelope or context
-            over = measured(whole, request.estimator) - request.budget if request.estimator.seam else 0
-            if over <= 0:
-                return plan, context
-            request = replace(request, held_back=request.held_back + over)
-
-    def _rendered(self, plan: Plan) -> AssembledContext:
-        """With what could not be read."""
-        contents = self.contents(plan.wanted)
-        if plan.layout is None:
-            return render_context(plan, contents)
-        envelope = render_layers(plan, contents)
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        return context_of(plan, replace(envelope, warnings=warnings))
+    def written(self) -> AssembledContext:
+        """The context of the request."""
+        return assemble(self.request, lambda plan: self.contents(plan.wanted))
 
     @property
     def way(self) -> tuple[Placement, float]:

@@ -58,7 +58,7 @@ def standing_of(
     """
     stood = Stood(Standing(), readers=readers)
     try:
-        # Whoever may enter one tree alone does not see what the grove holds.
+        # A member of one tree alone does not see what the grove holds.
         require_access(opened.session, actor, MemberRole.READER)
     except PermissionDeniedError:
         stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")

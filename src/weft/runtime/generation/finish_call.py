@@ -79,19 +79,19 @@ class FinishCall(Generating):
     earlier: Sequence[EndedCall] = ()
     """Tries before the last one, with what was said to them."""
     lease: tuple[str, int] | None = None
-    """Run and token; None where nobody holds one any more."""
+    """Run and token; None where the lease is not held any more."""
     generation: str = ""
-    """What is undone together; empty: whatever the run wrote."""
+    """What is undone together; empty: all that the run wrote."""
     releases: bool = False
     """Whether the run has ended by this, and the lease goes with it."""
     spent: int | None = None
     """Millionths of a dollar, if that is known."""
     moves: bool = False
-    """Whether whoever asked goes on to the first of the nodes, if it still stands at `cursor`."""
+    """Whether the cursor of the caller moves to the first of the nodes, if it is still at `cursor`."""
     cursor: str | None = None
     idempotency_key: str | None = None
     only_if_running: bool = False
-    """Whether somebody else may have ended it."""
+    """Whether another process may have ended it."""
     allow_missing_parent: bool = False
     """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
     catalog: Sequence[CitedSource] = ()
@@ -130,7 +130,7 @@ class FinishCall(Generating):
         return tuple(node for node, _ in nodes)
 
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
-        """Somebody took this process for dead and closed the call. What came is kept all the same."""
+        """Another process took this one for dead and closed the call. What came is kept all the same."""
         parent = scope.node(tree, self.sources[0].node)
         row = new_attempt(
             scope,
@@ -202,7 +202,7 @@ class FinishCall(Generating):
 
 
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
-    """The lease by its token, now; one that ran out and that nobody took is as good."""
+    """The lease by its token, now; one that ran out and was not taken is as good."""
     held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
     if held is None or scope.is_own(held):
         return

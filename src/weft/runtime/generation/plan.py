@@ -59,7 +59,7 @@ class AgentPreflight:
     cached: int | None
     """How many of these tokens the provider will find in its cache, where that can be told."""
     dollars: Decimal | None
-    """For all of it at most, if nothing is cached; None if nobody knows the price."""
+    """The most that all of it costs, if nothing is cached; None if the price is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,10 +97,12 @@ class Executor:
                 raise RuntimeError(f"{operation.verb} changed something without recording it")
             return result, scope.events > 0
 
-        result = self.store.write(work)
         if isinstance(operation, Destroying):
+            result = self.store.write(work)
             finish_deletions(self.store)
             self.contents.clear()
+        else:
+            result = self.store.write(work, tree=getattr(operation, "tree", None))
         for watcher in self.store.watchers:
             watcher()
         return result

@@ -114,9 +114,9 @@ class Scope:
 
     def node(self, tree: TreeState, reference: str) -> NodeRow:
         """The node a reference names."""
-        known = self.transaction.cache.names
+        known = self.transaction.known(tree.key).names
         name = reference if len(reference) == 26 else normalise_reference(reference)
-        key = known.get((tree.key, name))
+        key = known.get(name)
         if key is None:
             return self.transaction.remember(find_node(self.transaction, tree.key, reference))
         row = self.transaction.node(tree.key, key)

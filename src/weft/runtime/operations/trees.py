@@ -90,8 +90,7 @@ class Plant(Editing, verb="plant"):
         }
         key = transaction.insert(_trees, row)
         state = TreeState(key, ulid, self.mode, 1, None, scope.now, 1, 0, 0, 0, 0, None)
-        transaction.cache.trees[key] = state
-        transaction.cache.keys[ulid] = key
+        transaction.add_tree(state)
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
         move_cursor(scope, state, root_row.key)
@@ -196,7 +195,7 @@ class DeleteTree(Destroying, verb="delete"):
                 transaction.execute(delete(table).where(table.c.tree == tree.key))
         gone = transaction.execute(delete(schema.nodes).where(schema.nodes.c.tree == tree.key)).rowcount
         transaction.execute(delete(_trees).where(_trees.c.key == tree.key))
-        transaction.cache.clear()
+        transaction.forget()
         transaction.cache.event_number = number
         scope.record(None, self.verb, {"tree": tree.ulid, "nodes": gone}, {})
         return gone

@@ -21,6 +21,7 @@ from weft.store.text_index import (
     present_mark,
     write_portions,
 )
+from weft.store.transaction import Transaction
 from weft.tree.progress import Progress
 
 _SMALL = Size(200, 200_000)
@@ -60,7 +61,10 @@ def catch_up(
         began = time.monotonic()
         portions = _gather(store, pending, size)
         if portions:
-            done += _write(store, pending, portions)
+            # The last portion takes the mark along: a commit less for each round.
+            last = until if until != since and not pending else None
+            done += _write(store, pending, portions, last)
+            since = until if last is not None and not pending else since
             if progress is not None:
                 progress(min(done, total), total)
         rest(time.monotonic() - began)
@@ -88,10 +92,20 @@ def _gather(store: Store, pending: deque[int], size: Size) -> list[Portion]:
     return portions
 
 
-def _write(store: Store, pending: deque[int], portions: list[Portion]) -> int:
-    """Write the portions; a tree that is not complete, or that another process indexed meanwhile, is pending again."""
+def _write(store: Store, pending: deque[int], portions: list[Portion], mark: EventPosition | None) -> int:
+    """Write the portions; a tree that is not complete, or that another process indexed meanwhile, is pending again.
+
+    If none is, the mark is moved with them.
+    """
     entries = [portion.entries() for portion in portions]
-    written = store.write(lambda transaction: write_portions(transaction, portions, entries))
+
+    def work(transaction: Transaction) -> list[bool]:
+        good = write_portions(transaction, portions, entries)
+        if mark is not None and all(good) and all(portion.complete for portion in portions):
+            move_mark(transaction, mark)
+        return good
+
+    written = store.write(work)
     for portion, good in zip(portions, written, strict=True):
         if not (good and portion.complete):
             pending.appendleft(portion.tree)
@@ -109,7 +123,7 @@ class _Indexer(BackgroundWorker):
 
     name: ClassVar[str] = "weft-indexer"
     every: ClassVar[float] = 0.75
-    gather: ClassVar[float] = 0.1
+    gather: ClassVar[float] = 0.25
     patience: ClassVar[float] = 30.0
 
     def work(self, store: Store) -> None:

@@ -7,7 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.items.blocks import ToolOutput, is_tag
-from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
+from weft.errors import (
+    InvalidInputError,
+    LimitExceededError,
+    NotFoundError,
+    PermissionDeniedError,
+    WeftError,
+)
 from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, installed_tools, say
 from weft.redaction import redact
 from weft.runtime.events.log import grove_id
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
     from weft.providers.base import ToolSpec
 
 _LONGEST_ERROR = 2_000
+_DOT = "__"
+"""For the dot in the name of a server's tool: providers take no dots in names."""
 
 
 class ToolStatus(StrEnum):
@@ -109,6 +117,8 @@ class ToolService:
     registry: ToolRegistry = field(default_factory=installed_tools)
     approver: Approver | None = None
     """Asks a person before a tool with effects runs; None: no person is present."""
+    only: frozenset[str] | None = None
+    """The only tools that may run, by name; None: all of them."""
     vaults: tuple[str, ...] = ()
     """The vaults that can be read; none: all that are mounted."""
     agent: Agent | None = None
@@ -116,12 +126,17 @@ class ToolService:
 
     def names(self) -> list[str]:
         """The tools of packages, and those of the owner's servers."""
-        return sorted({*self.registry.names, *self._server_tools()})
+        names = {*self.registry.names, *self._server_tools()}
+        return sorted(names if self.only is None else names & self.only)
 
     def tool(self, name: str) -> AnyTool:
         """One of them."""
-        if "." in name and name in (own := self._server_tools()):
-            return own[name]
+        dotted = name.replace(_DOT, ".", 1)
+        if self.only is not None and not {name, dotted} & self.only:
+            known = ", ".join(sorted(self.only)) or "none"
+            raise NotFoundError(f"there is no tool {name[:60]!r} in this turn", hint=f"tools are {known}")
+        if "." in dotted and dotted in (own := self._server_tools()):
+            return own[dotted]
         return self.registry.tool(name)
 
     def _server_tools(self) -> dict[str, AnyTool]:
@@ -143,12 +158,12 @@ class ToolService:
                 yield OfferedTool(name, tool, self._off(tool, context, policy), policy)
 
     def schemas(self) -> "list[ToolSpec]":
-        """The tools that a model may call here, in the order of their names."""
+        """The tools that a model may call here, in the order of their names; a dot in one is written `__`."""
         from weft.providers.base import ToolSpec  # noqa: PLC0415 - providers load with the first call of a model
 
         tools = (each.tool for each in self.offered() if each.off is None)
         return [
-            ToolSpec(name=each.name, description=each.description, schema=each.schema)
+            ToolSpec(name=each.name.replace(".", _DOT), description=each.description, schema=each.schema)
             for each in tools
             if each is not None
         ]

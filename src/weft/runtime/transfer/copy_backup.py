@@ -77,7 +77,7 @@ def copy_grove(source: Store, target: Store, progress: Progress = silent) -> Cop
             _require_empty(transaction)
             for table in (schema.events, schema.grove, schema.agents):
                 transaction.execute(delete(table))
-            transaction.cache.clear()
+            transaction.forget()
             done = _RowProgress(progress, 2 * total)
             return {str(table.name): _copy_table(session, transaction, table, done) for table in tables}
 

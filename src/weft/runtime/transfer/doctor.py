@@ -254,7 +254,7 @@ def _recount(transaction: Transaction) -> list[str]:
     for key, ulid, counters in list(wrong_counters(transaction)):
         transaction.execute(update(trees).where(trees.c.key == key).values(**counters))
         corrected.append(ulid)
-    transaction.cache.trees.clear()
+    transaction.forget()
     return corrected
 
 

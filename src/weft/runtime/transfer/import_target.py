@@ -111,7 +111,7 @@ class GroveTarget:
         transaction.flush()
         transaction.execute(delete(schema.events).where(schema.events.c.tree == GROVE))
         transaction.execute(update(schema.grove).values(**row))
-        transaction.cache.clear()
+        transaction.forget()
         transaction.cache.event_number = number
         self._scope.blobs.take_name(row["ulid"])
         self._adopting = owner

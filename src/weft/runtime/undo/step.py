@@ -196,7 +196,7 @@ def _last_touch(step: Step, needle: str) -> int | None:
 def node_named(step: Step, ulid: str) -> NodeRow:
     """A node of the step's tree, hidden by an undo or not."""
     transaction, tree = step.scope.transaction, step.tree
-    key = transaction.cache.names.get((tree.key, ulid))
+    key = transaction.known(tree.key).names.get(ulid)
     if key is not None:
         return transaction.node(tree.key, key)
     return transaction.remember(find_node(transaction, tree.key, ulid, hidden=True))
@@ -224,4 +224,4 @@ def put_cursor(step: Step, ulid: str | None) -> None:
         return
     cursors, agent = schema.cursors, scope.actor.agent
     scope.transaction.execute(delete(cursors).where(cursors.c.tree == tree.key, cursors.c.agent == agent))
-    scope.transaction.cache.cursors[tree.key, agent] = None
+    scope.transaction.known(tree.key).cursors[agent] = None

@@ -250,7 +250,7 @@ def _alternating(messages: Sequence[_Placed], trace: Trace) -> list[_Placed]:
 
 
 def _add_turn(found: list[_Placed], turn: Sequence[_Placed], trace: Trace) -> None:
-    """One side's turn as one message, with whatever system messages stand in it."""
+    """One side's turn as one message, with the system messages in it."""
     said = [number for number, (_, message) in enumerate(turn) if _role(message) not in SYSTEM_ROLES]
     if len(said) < 2:
         found += turn
@@ -385,7 +385,7 @@ def _answers(
     caller, trace = account.caller, account.trace
     if not results:
         synthetic = {"role": rules.role, "tool_call_id": call, "content": rules.missing_content}
-        trace.added(synthetic, f"messages[{caller}] called and nobody answered")
+        trace.added(synthetic, f"messages[{caller}] called and has no result")
         yield synthetic
     for place in results:
         if place in account.used:
