@@ -42,6 +42,9 @@ EVERY = {
     "search": "search because",
     "context": "context TWO",
     "diff": "diff ONE TWO",
+    "compare": "compare ONE TWO",
+    "versions": "versions ONE",
+    "bookmarks": "bookmarks",
     "collaborate": "collaborate ONE --once Look --agent Aware",
     "prefer": "prefer tokenBuffer=2000",
     "stats": "stats",
@@ -461,7 +464,7 @@ def completed(desk: Desk, line: str) -> list[str]:
 @covers("cli.completion")
 def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: Desk) -> None:
     said = marie.ok("say", "Why?")
-    edited = marie.ok("edit", said, "Why not?").replace("'", "’")
+    edited = marie.ok("edit", said, "Why not?").replace("'", ".1")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
     assert completed(marie, "weft re") == ["read", "remember", "restore", "redo", "records", "recipe"]

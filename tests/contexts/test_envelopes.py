@@ -80,7 +80,7 @@ def test_turns_share_what_they_share_in_the_store(fresh_loom, tmp_path):
 
 def test_a_request_without_a_model_or_without_a_node_is_not_kept(desk):
     turn = desk.ask("One")
-    with pytest.raises(InvalidInputError, match="no model was asked"):
+    with pytest.raises(InvalidInputError, match="not prepared for a model"):
         desk.grove.layers.keep(replace(turn.prepare(), agent=None))
     with pytest.raises(InvalidInputError, match="no node yet"):
         desk.grove.layers.keep(turn.prepare(agent=desk.agent, text="not said"))

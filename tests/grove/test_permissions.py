@@ -307,6 +307,7 @@ TABLE = {
         "tool_result": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 100_001)),
         **dict.fromkeys(
             (
+                "bookmarks",
                 "branch_points",
                 "cursor",
                 "events",

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import pytest
@@ -349,15 +349,16 @@ def test_a_dry_run_shows_the_cache_that_would_be_created_and_the_request_that_wa
     asked = with_cache(chat("a", "b", "c").messages, 2)
     bodies, _, _ = told(GOOGLE, asked, CREATED, streamed(*GOOGLE.text(["x"])))
 
-    def dry(sent=None):
+    def dry(wanted):
         provider = GOOGLE.make(connect("http://127.0.0.1:1", "google", key=None))
-        return [json.loads(each.body) for each in asyncio.run(dry_run(provider, asked, sent=sent))]
+        return [json.loads(each.body) for each in asyncio.run(dry_run(provider, wanted))]
 
-    create, request = dry()
+    create, request = dry(asked)
     assert create == bodies[0]
     assert request == {**bodies[1], "cachedContent": "cachedContents/not-created"}
-    assert dry(json.dumps(bodies[1]).encode()) == [bodies[1]]
-    (whole,) = dry(b"{}")
+    named = replace(asked, cache=Controls(cached_content={"messages": 2, "name": "cachedContents/c1"}))
+    assert dry(named) == [bodies[1]]
+    (whole,) = dry(replace(asked, cache=Controls()))
     assert len(whole["contents"]) == 3
 
 

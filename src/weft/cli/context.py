@@ -138,6 +138,7 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
                 "sha256": sent.sha256,
                 "manifest": sent.manifest.to_wire(),
                 "generation": sent.generation,
+                "cacheRequest": None if sent.cache is None else sent.cache.decode("utf-8", "replace"),
                 "checked": check,
             }
         )
@@ -152,6 +153,8 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
     if not session.out.as_json and not raw:
         equal = "equals what was sent, byte for byte" if check.is_whole else "DIFFERS from what was sent"
         session.out.text(f"{len(sent.body):,} bytes, sha256 {check.rebuilt[:16]}…: the request {equal}")
+        if sent.cache is not None:
+            session.out.text(f"it goes on from a cache, which a request of {len(sent.cache):,} bytes created")
         messages = {
             "same": "assembled again today, it is the same",
             "differs": f"assembled again today, it differs: {check.why}",

@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -150,10 +150,15 @@ class Folder:
             files.append(ScannedFile(path, stamp, about.st_size, about.st_mtime, problem))
         return files
 
-    def read(self, path: str, *, limit: int = NOTE_LIMIT) -> File:
-        """A file as it is now. A path to a file outside the folder, links resolved, is refused."""
-        real = self._inside(path)
-        with self._opened(real, path) as (file, about):
+    def read(self, path: str, *, limit: int = NOTE_LIMIT, scanned: bool = False) -> File:
+        """A file as it is now. A path to a file outside the folder, links resolved, is refused.
+
+        A `scanned` path is one that `scan` gave: no link is on it, and none is followed if there is one now.
+        """
+        parts = path.split("/") if scanned else self._inside(path).relative_to(self.root).parts
+        if any(part.startswith(".") or not part for part in parts):
+            raise InvalidInputError(f"{path[:200]!r} is hidden, and not part of the vault", hint=_HINT)
+        with self._opened(parts, path) as (file, about):
             if about.st_size > limit:
                 raise LimitExceededError(f"{path} has {about.st_size:,} bytes, the limit is {limit:,}")
             # One byte more than the limit shows whether the file has grown since.
@@ -265,9 +270,9 @@ class Folder:
         return real
 
     @contextlib.contextmanager
-    def _opened(self, real: Path, path: str) -> Generator[tuple[int, os.stat_result]]:
+    def _opened(self, parts: Sequence[str], path: str) -> Generator[tuple[int, os.stat_result]]:
         """Open folder by folder from the root, following no link: one could have been put there since."""
-        *folders, name = real.relative_to(self.root).parts
+        *folders, name = parts
         descriptors: list[int] = []
         try:
             try:
@@ -279,7 +284,9 @@ class Folder:
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
                 descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
             except OSError as error:
-                if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.ENOENT}:
+                if error.errno == errno.ENOENT:
+                    raise NotFoundError(f"there is no {path[:200]!r} in {self.root}") from None
+                if error.errno in {errno.ELOOP, errno.ENOTDIR}:
                     raise NotFoundError(f"{path[:200]!r} changed while it was opened") from None
                 raise StorageError(f"{path[:200]!r} cannot be read: {error.strerror}") from error
             about = os.fstat(descriptors[-1])

@@ -18,7 +18,7 @@ import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import ResponseLimits, current_dry_run
+from weft.providers.adapter import ResponseLimits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event, WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
@@ -162,7 +162,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
-        if current_dry_run() is not None:
+        if is_dry_run():
             raise httpx2.ConnectError("dry run: not sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,

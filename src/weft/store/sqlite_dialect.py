@@ -83,18 +83,6 @@ class SqliteTerms:
         transaction.execute(self._delete_all)
         transaction.execute(self._rebuild)
 
-    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
-        numbers = [
-            select(func.count())
-            .select_from(self._terms)
-            .where(self._words.match(literal(_phrase(atom))))
-            .scalar_subquery()
-            for atom in atoms
-        ]
-        total = select(func.count()).select_from(self._terms).scalar_subquery()
-        row: Any = session.execute(select(total, *numbers)).one()
-        return row[0], list(row[1:])
-
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:

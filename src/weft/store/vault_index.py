@@ -293,5 +293,5 @@ def vectors_after(session: Session, vault: int, key: int) -> list[tuple[int, byt
     return [(row.key, bytes(row.vector)) for row in session.execute(statement)]
 
 
-def passage_keys(session: Session, vault: int) -> set[int]:
-    return set(session.execute(select(_passages.c.key).where(_passages.c.vault == vault)).scalars())
+def passage_keys(session: Session, vault: int) -> list[int]:
+    return list(session.execute(select(_passages.c.key).where(_passages.c.vault == vault)).scalars())

@@ -134,12 +134,15 @@ class ToolOutput:
     """Those that its guidance lists."""
     guidance: str = ""
     """How to cite them, after the content: it stays where the content is shortened."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read for it: said in its content, and among the warnings of the turn."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):
             if not is_tag(name):
                 raise InvalidInputError(
-                    f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
+                    f"{name[:60]!r} cannot be a tag",
+                    hint="use letters, digits, _ . and -, and begin with a letter or _",
                 )
 
     @property

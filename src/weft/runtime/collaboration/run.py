@@ -200,7 +200,7 @@ class Collaboration(RunLoop[RunEvent]):
 
 
 _CUT_OFF = InvalidSyntaxError(
-    "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
+    "this command was cut off by the length limit, and not run", hint="repeat it, and make it shorter"
 )
 
 

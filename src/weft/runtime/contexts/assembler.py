@@ -169,7 +169,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
 def require_no_tools(options: ContextOptions, why: str) -> None:
     """Refuse tools and what they gave where they would be left out in silence."""
     if options.tool_outputs or options.tools:
-        raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
+        raise InvalidInputError(f"tools cannot be used here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
 def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:

@@ -147,7 +147,7 @@ def _read(
     text = reference.strip()
     kind, _, rest = text.partition(":")
     if not text:
-        raise InvalidInputError("attach what?", hint="a note's path, folder:, #tag, doc:, [node]")
+        raise InvalidInputError("name what to attach", hint="a note's path, folder:, #tag, doc:, [node]")
     if text.startswith("#"):
         return mounted.with_tag(text, progress)
     if kind == "folder":
@@ -159,7 +159,7 @@ def _read(
         return [mounted.active_note(rest, caller.store.blobs.put)]
     if text.lower().startswith(_WEB):
         raise InvalidInputError(
-            f"{text[:200]} is not fetched: nothing leaves the machine unasked",
+            f"{text[:200]} is not fetched when it is attached",
             hint=Hint(HintKind.GIVE_TEXT, type="url"),
         )
     if _QUERY in text:
@@ -181,7 +181,10 @@ def attach_all(caller: Caller, tree: str, node: str, items: Iterable[Item | str]
             order.append(each)
             continue
         if not isinstance(each, str):
-            raise InvalidInputError(f"{each!r} cannot be attached", hint="an item, or the name of something")
+            raise InvalidInputError(
+                f"{each!r} cannot be attached",
+                hint="give an Item, or the name of a note, document, node, tag or folder",
+            )
         # A tag or folder adds what is missing of it.
         several = each.strip().startswith(("#", "folder:"))
         for item in read_items(caller, [each], tree=tree).items:
@@ -218,13 +221,13 @@ def given_item(reference: str, content: str) -> Item:
     """
     text = reference.strip()
     if not text:
-        raise InvalidInputError("what is the text of?", hint="an address or a path")
+        raise InvalidInputError("name what the text belongs to", hint="an address or a path")
     if text.lower().startswith(_WEB):
         return item_of(url(text, content))
     path, asked, question = text.partition(_QUERY)
     if asked:
         if not path or not question.strip():
-            raise InvalidInputError("a query is asked in a note", hint="PATH#query: QUESTION")
+            raise InvalidInputError("a query needs the path of a note", hint="PATH#query: QUESTION")
         return item_of(query(path, question, content))
     lines = _LINES.search(text)
     if lines is not None:

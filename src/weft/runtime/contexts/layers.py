@@ -112,7 +112,11 @@ class Assembler(RequestReader):
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
             layered=True,
-            warnings=(*stood.warnings, *mounted.warnings),
+            warnings=(
+                *stood.warnings,
+                *mounted.warnings,
+                *(warning for output in options.tool_outputs for warning in output.warnings),
+            ),
         )
         return ContextInputs(request, reader, legacy, stood)
 
@@ -251,7 +255,8 @@ class Layers(Contexts):
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
             raise NotFoundError(
-                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+                "this message was saved without an envelope: only its text is known",
+                hint=Hint(HintKind.SENT_TEXT),
             )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))

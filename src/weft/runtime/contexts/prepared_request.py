@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from weft.context.cache.controls import CacheControls, cache_controls
+from weft.context.cache.controls import CacheControls, HeldCache, cache_controls
 from weft.context.cache.prediction import CacheForecast
 from weft.context.cache.prefix_monitor import Instability
 from weft.context.engine import assemble
@@ -24,6 +24,7 @@ from weft.runtime.contexts.prefix_reasons import watch_turn
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import KeepEnvelope
+from weft.store.provider_caches import live_caches
 from weft.store.request_records import recent_prefixes
 from weft.tree.agent import Agent
 from weft.tree.cache_profile import CacheKind, CacheProfile
@@ -37,6 +38,8 @@ PAYLOADS.setLevel(logging.INFO)
 _RECENT = 32
 _SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
+_MARGIN = 30 * _MICROSECONDS
+"""A cache is not used in its last seconds."""
 
 
 class CacheView(NamedTuple):
@@ -68,12 +71,23 @@ def view_cache(
     if instabilities:
         warnings = (*envelope.warnings, *(each.message for each in instabilities))
         envelope = replace(envelope, warnings=warnings)
+    model = agent.model_ref or ""
+    held: list[HeldCache] = []
+    if lifetime is not None and profile.kind is CacheKind.CONTENT:
+        # One that ends while the answer comes would be missed.
+        rows = live_caches(opened.session, opened.key, model, now + _MARGIN)
+        held = [
+            HeldCache(name=row.name, prefix=row.prefix.hex(), messages=row.messages, tokens=row.tokens)
+            for row in rows
+        ]
     controls = cache_controls(
         envelope,
         profile,
         lifetime=lifetime,
         # A cache of its own costs as long as it lasts: it is created where a lifetime is set.
         explicit=lifetime is not None,
+        held=held,
+        model=model,
         # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
         end=not agent.loom_aware,
     )
@@ -104,9 +118,11 @@ def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelo
     """The operation that keeps a request: for who does more in the same transaction."""
     envelope, forecast = context.laid_out, context.forecast
     if context.agent is None or forecast is None:
-        raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
+        raise InvalidInputError(
+            "the context was not prepared for a model", hint="prepare it for an agent that is a model"
+        )
     if envelope.message_id != context.node_id:
-        raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
+        raise InvalidInputError("save the input as a node first", hint="say it first")
     record(context)
     stored = store_envelope(envelope)
     read: dict[str, JsonValue] = {

@@ -170,7 +170,7 @@ class Remember:
 
     def apply(self, scope: Scope) -> Document:
         if not self.text.strip():
-            raise InvalidInputError("remember what?")
+            raise InvalidInputError("the text to remember is empty")
         scope.open_grove()
         preferences = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
         settings = resolve_layer_settings(orjson.loads(preferences))

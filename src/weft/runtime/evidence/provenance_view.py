@@ -351,9 +351,7 @@ def _lines(
         some = keys[start : start + _SOME]
         rows = list(readable_nodes(session, Findings(), tree, some).values())
         if len(rows) < len(some):
-            raise NotFoundError(
-                "a node that others were written from is not there", hint=Hint(HintKind.VERIFY)
-            )
+            raise NotFoundError("a node that others depend on is missing", hint=Hint(HintKind.VERIFY))
         lookup.learn(rows)
         mine = attached_rows(session, Findings(), tree, [row.key for row in rows])
         for row in sorted(rows, key=lambda row: row.key):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
@@ -20,6 +20,7 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
 from weft.store.leases import lease_at, lease_taken
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
+from weft.store.provider_caches import retire_caches
 from weft.store.request_records import save_manifest
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
@@ -28,6 +29,9 @@ from weft.tree.content import Content, spoken_text
 from weft.tree.edge import EdgeType, Source
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
+
+if TYPE_CHECKING:
+    from weft.runtime.generation.provider_caches import CreatedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,10 @@ class FinishCall(Generating):
     """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
     catalog: Sequence[CitedSource] = ()
     """The sources that the answer may cite."""
+    cache: "CreatedCache | None" = None
+    """A cache at the provider that the call created."""
+    lost_cache: str | None = None
+    """One that the provider no longer has."""
     also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
@@ -119,6 +127,7 @@ class FinishCall(Generating):
             save_ended_call(scope, tree, parent, self.agent, each, manifest=self.manifest)
             for each in self.earlier
         ]
+        others += self._keep_cache(scope, tree, parent)
         drop_call(scope.transaction, tree.key, row["key"])
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
@@ -128,6 +137,16 @@ class FinishCall(Generating):
             self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
         return tuple(node for node, _ in nodes)
+
+    def _keep_cache(self, scope: Scope, tree: TreeState, parent: NodeRow) -> list[str]:
+        """The request that created a cache is evidence like any other; returns the id of its attempt."""
+        if self.lost_cache is not None:
+            retire_caches(scope.transaction, tree.key, now=scope.now, names=[self.lost_cache])
+        if self.cache is None:
+            return []
+        made = save_ended_call(scope, tree, parent, self.agent, self.cache.call, manifest=self.manifest)
+        self.cache.keep(scope, tree, agent_key(scope, self.agent), made)
+        return [made]
 
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
         """Another process took this one for dead and closed the call. What came is kept all the same."""

@@ -222,7 +222,9 @@ def _start(
 def _delivery_of(context: AssembledContext) -> ModelRequest:
     if not isinstance(context.delivery, ModelRequest):
         raise InvalidInputError(
-            "the prepared context was made of values", hint="prepare it with node.context(…)", path="prepared"
+            "the prepared context does not come from a grove",
+            hint="prepare it with node.context(…)",
+            path="prepared",
         )
     return context.delivery
 
@@ -425,6 +427,7 @@ def _generation(
         "completion": profile.completion,
         "toolCalling": profile.tools,
         "request": neutral_hash(delivery.request),
+        **({"cache": delivery.request.cache.cached_content} if delivery.request.cache.cached_content else {}),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),
         **({CATALOG: [list(each) for each in catalog]} if catalog else {}),
         **({"options": further} if further else {}),

@@ -219,5 +219,5 @@ class SetCap(Editing):
 
 def _nobody(whose: object) -> InvalidInputError:
     return InvalidInputError(
-        f"there is no cap on {shown(whose)}", hint="a cap is on grove, on tree:ID or on agent:ID"
+        f"{shown(whose)} cannot have a cap", hint="a cap is on grove, on tree:ID or on agent:ID"
     )

@@ -36,7 +36,7 @@ from weft.runtime.runners.tool_results import (
     calls_in,
     failed_result,
 )
-from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
+from weft.runtime.runners.turn_tools import SEARCH, RunnerTools, composer_output, retrieval_call
 from weft.runtime.tools.policy import Approver
 from weft.runtime.tools.service import ToolRun
 from weft.tree.citation import CitedSource
@@ -198,7 +198,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self._sources += run.sources
         self.channel.put(ToolEnded(run))
         result = run.result
-        if run.sources and isinstance(result.content, str):
+        if call.name == SEARCH and run.sources:
             # The question follows what was retrieved for it.
             result = replace(result, content=f"{result.content}\n\n{_QUESTION}{self._question}")
         return result
@@ -213,13 +213,14 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def _gather(self, log: RunLog) -> list[ToolOutput]:
         """The outputs that precede the question: what was retrieved or planned, then the composer's words."""
         task = self._task
-        turn = self._summary(log)
-        self._question = turn.question
         calls: Sequence[ToolCall] = ()
-        if task.runner is Runner.VAULT:
-            calls = [retrieval_call(turn.question)]
-        elif task.runner.plans:
-            calls = self._planned(log, turn)
+        if task.runner is not Runner.CHAT:
+            turn = self._summary(log)
+            self._question = turn.question
+            if task.runner is Runner.VAULT:
+                calls = [retrieval_call(turn.question)]
+            elif task.runner.plans:
+                calls = self._planned(log, turn)
         outputs = self._run_tools(calls)
         if task.runner is Runner.VAULT and not any(each.sources for each in outputs):
             self.channel.put(Notice((0,), _NOT_IN_NOTES))

@@ -14,6 +14,7 @@ from weft.tree.agent import Agent
 from weft.tree.content import ToolCall
 from weft.tree.tool_spec import ToolSpec
 
+SEARCH = "localSearch"
 _COMPOSER = "composer"
 _QUERY_LIMIT = 4_000
 
@@ -72,7 +73,7 @@ class RunnerTools:
 def retrieval_call(question: str) -> ToolCall:
     """The search of the runner `vault`: the question itself, in the notes."""
     arguments = {"query": question.strip()[:_QUERY_LIMIT], "where": ["vaults"]}
-    return ToolCall(id="retrieval", name="localSearch", arguments=arguments)
+    return ToolCall(id="retrieval", name=SEARCH, arguments=arguments)
 
 
 def composer_output(instructions: str) -> list[ToolOutput]:
