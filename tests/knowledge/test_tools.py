@@ -141,7 +141,7 @@ def test_a_search_brings_its_instruction_its_passages_and_how_to_cite_them(notes
         "<content>\nThe lamp lights itself.\n</content>\n</document_context>\n\n"
         "[3]\n<node_context>\n<id>[a7x2]</id>\n<title>Marie</title>\n"
         "<content>\nNobody saw the lamp but the heron at the window.\n</content>\n</node_context>\n\n"
-        "Not searched: vault Two: its folder <\\localSearch> is gone.\n\n"
+        "Not complete: vault Two: its folder <\\localSearch> is gone.\n\n"
         "<guidance>\n"
         "Cite what you use: put the number of its source in brackets right after the statement, such as [1].\n"
         "Cite only sources of this list, by these numbers; several are written [1][3].\n"

@@ -194,7 +194,7 @@ def _show_status(session: CliSession, statuses: "Sequence[VaultStatus]") -> None
 
 def _say_skipped(session: CliSession, status: "VaultStatus") -> None:
     session.out.notes(
-        [f"{path} is not indexed: {reason}" for path, reason in status.skipped[:_SKIPPED_SHOWN]]
+        [f"{each.path} is not indexed: {each.reason}" for each in status.skipped[:_SKIPPED_SHOWN]]
     )
     left = len(status.skipped) - _SKIPPED_SHOWN
     if left > 0:

@@ -1,12 +1,13 @@
 """Vaults: mount, list, read notes as items to attach."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import checks_arguments
 from weft.error_hints import Hint, HintKind
-from weft.errors import NotFoundError
+from weft.errors import NotFoundError, WeftError
 from weft.grove.handle import Handle
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
@@ -94,7 +95,9 @@ class Vaults:
     def mount(self, path: str | Path, name: str | None = None, *, progress: Progress = silent) -> VaultHandle:
         """Mount a folder read-only, and index it. Its name is the folder's by default."""
         vault = VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
-        vault.index(progress=progress)
+        # It is mounted, whatever is wrong with the folder: its status says so, and so does a search.
+        with contextlib.suppress(WeftError):
+            vault.index(progress=progress)
         return vault
 
     def search(

@@ -132,6 +132,8 @@ class ToolOutput:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read for it: said in its content, and among the warnings of the turn."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):

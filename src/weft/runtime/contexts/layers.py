@@ -112,7 +112,11 @@ class Assembler(RequestReader):
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
             layered=True,
-            warnings=(*stood.warnings, *mounted.warnings),
+            warnings=(
+                *stood.warnings,
+                *mounted.warnings,
+                *(warning for output in options.tool_outputs for warning in output.warnings),
+            ),
         )
         return ContextInputs(request, reader, legacy, stood)
 

@@ -45,6 +45,14 @@ _RECENT, _MANY = 1.0, 2_000
 _ATTEMPTS = 20
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedNote:
+    """A file that is not indexed."""
+
+    path: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultStatus:
     """How much of a vault is indexed."""
@@ -57,8 +65,7 @@ class VaultStatus:
     """Passages that can be found by meaning."""
     semantic: bool
     """Whether the extra `semantic` is installed here."""
-    skipped: tuple[tuple[str, str], ...]
-    """Path and reason."""
+    skipped: tuple[SkippedNote, ...]
     behind: int = 0
     """Files that were changed, added or removed since."""
     problem: str | None = None
@@ -293,7 +300,7 @@ def status_of(store: Store, vault: Vault) -> VaultStatus:
         passages=counts.passages,
         embedded=counts.embedded,
         semantic=embeddings.is_installed(),
-        skipped=tuple(counts.skipped),
+        skipped=tuple(SkippedNote(path, reason) for path, reason in counts.skipped),
         behind=behind,
         problem=problem,
     )
@@ -337,7 +344,7 @@ class _VaultWatcher(BackgroundWorker):
     """Compares the folders of all vaults with the index, again and again."""
 
     name: ClassVar[str] = "weft-vaults"
-    every: ClassVar[float] = 0.75
+    every: ClassVar[float] = 0.5
     patience: ClassVar[float] = 30.0
 
     def wake(self) -> None:
