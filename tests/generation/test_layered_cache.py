@@ -3,7 +3,7 @@
 import json
 import logging
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.covers import covers
@@ -71,7 +71,7 @@ def test_a_conversation_with_breakpoints_is_expected_where_the_request_before_en
         later = tree.say("Really?")
         context = later.context()
         assert context.prediction.cached == sum(each.tokens for each in context.envelope.blocks()[:2])
-        after = context.as_of + timedelta(minutes=31)
+        after = datetime.now(UTC) + timedelta(minutes=31)
         assert later.context(as_of=after).prediction.cached == 0
         later.generate()
         second = json.loads(server.heard[-1].body)
