@@ -139,3 +139,11 @@ def test_ask_resumes_an_interrupted_agent(notes):
     assert "note: ended after 1 turn" in stopped.err
     assert desk.ok("ask", "--resume") == "Whale oil."
     assert "nothing was interrupted here" in desk.fail("NOT_FOUND", "ask", "--resume")
+
+
+@covers("runner.vault-citations-checked")
+def test_ask_names_the_sources_that_an_answer_cites(notes):
+    desk = ScriptedDesk(notes.address, notes.clock, notes.chance)
+    desk.model = Scripted(["Whale oil [1], perhaps [7]."])
+    answer = desk("ask", "What does the lamp burn?", "--vault", "Notes")
+    assert "  [1] Lamp.md\n  [7] unknown source\n" in answer.err

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 import weft
 from weft.cli.app import app
 from weft.errors import CODES
+from weft.runtime.tools.mcp_servers import McpServer
+from weft.runtime.tools.settings import AddToolServer
 from weft.store.jobs import enqueue
 
 EVERY = {
@@ -57,6 +60,11 @@ EVERY = {
     "tools": "tools",
     "tools ls": "tools ls",
     "tools run": "tools run getTimeInfo",
+    "tools policy": "tools policy getTimeInfo ask",
+    "tools urls": "tools urls public",
+    "tools add": "tools add mcp harbour PYTHON HARBOUR",
+    "tools secret": "tools secret harbour TOKEN",
+    "tools remove": "tools remove kept",
     "remember": "remember that",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
@@ -166,6 +174,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("project", "new", "Novel")
     desk.ok("project", "add", "Novel", "Story")
     with weft.open(desk.address, clock=desk.clock) as opened:
+        opened.perform(AddToolServer(server=McpServer(name="kept", command=("true",))))
         opened.caller.executor.store.write(
             lambda transaction: enqueue(transaction, "summary", now=desk.clock())
         )
@@ -198,10 +207,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "VALUES": values,
         "GROUPS": str(folder / "groups.json"),
         "TOKEN": token,
+        "PYTHON": sys.executable,
+        "HARBOUR": str(Path(here) / "mcp" / "harbour.py"),
     }
 
 
-STDIN = {"keys set lab --for lab.example.org": "a-key"}
+STDIN = {"keys set lab --for lab.example.org": "a-key", "tools secret harbour TOKEN": "a-secret"}
 """What commands read that read something."""
 
 

@@ -358,6 +358,10 @@ TABLE = {
         "asking": rule(call=lambda _, do: do(lambda _: True)),
         "service": rule(),
         "set_policy": rule(WRITE, call=lambda _, do: do("localSearch", "ask")),
+        "set_urls": rule(WRITE, call=lambda _, do: do("public")),
+        "servers": rule(LOOK),
+        "add_mcp": rule(WRITE, call=lambda _, do: do("none", "no-such-command-here")),
+        "remove_mcp": rule(WRITE, call=lambda _, do: do("harbour")),
     },
     Summaries: {
         "model": rule(LOOK),

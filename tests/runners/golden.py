@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from tests.generation.test_tool_calling import CALLS, answers_results
@@ -76,7 +76,7 @@ def views(runner: Runner) -> str:
 
 
 @contextlib.contextmanager
-def _recorded() -> Iterator[list[str]]:
+def _recorded() -> Generator[list[str]]:
     texts: list[str] = []
     handler = logging.Handler(logging.DEBUG)
     handler.emit = lambda record: texts.append(record.getMessage())

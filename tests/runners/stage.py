@@ -1,7 +1,7 @@
 """A grove with notes and a scripted model, for turns of runners."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,7 +61,7 @@ def staged(
     gate: Gate | None = None,
     *,
     plants: bool = True,
-) -> Iterator[Stage]:
+) -> Generator[Stage]:
     model = Scripted(script, profile=profile, gate=gate)
     with open_grove(
         address,

@@ -1,7 +1,7 @@
 """Tools of a test's own: one that looks, one with an effect, one that hangs, one that breaks."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -47,7 +47,7 @@ class Workshop:
 
 
 @contextmanager
-def workshop() -> Iterator[Workshop]:
+def workshop() -> Generator[Workshop]:
     made = Workshop()
     try:
         yield made

@@ -7,6 +7,7 @@ from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.terminal import LiveText, show_until_stopped
 from weft.cli.text_input import is_interactive
+from weft.tree.citation import cited_sources
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, b
         cut = ", interrupted" if answer.node.value.status is Status.INTERRUPTED else ""
         title = quoted(session.grove.tree(answer.tree_id).title)
         out.message(f"{display.agent} wrote [{answer.node.local_id}] in {title}{cut}")
+        for line in cited_sources(answer.node.citations):
+            out.message(f"  {line}")
     if answer.error is not None:
         out.message(f"incomplete: {answer.error.message}")
     elif answer.note is not None and not stopped:

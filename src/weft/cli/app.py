@@ -37,7 +37,8 @@ _PANELS: Mapping[str, Mapping[str, str]] = {
         "knowledge": "attach detach",
     },
     "References": {
-        "knowledge": "vault remember tools",
+        "knowledge": "vault remember",
+        "tools": "tools",
         "references": "tag link collapse expand",
         "documents": "doc",
         "projects": "project",

@@ -88,7 +88,7 @@ class PromptContextRequest:
             "userText": self.user_text,
             "attachments": [_attachment_to_wire(each) for each in self.attachments],
             "toolOutputs": [
-                {"name": each.name, "content": each.content, "attributes": dict(each.attributes)}
+                {"name": each.name, "content": each.whole, "attributes": dict(each.attributes)}
                 for each in self.tool_outputs
             ],
             "provider": self.provider,

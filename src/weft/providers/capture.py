@@ -121,7 +121,10 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 
 class CaptureTransport(httpx2.AsyncBaseTransport):
-    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes."""
+    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes.
+
+    `redirects`: a redirect is an answer like any other, and no error.
+    """
 
     def __init__(
         self,
@@ -131,8 +134,10 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         limits: ResponseLimits | None = None,
         resolver: Resolver = resolve,
         tls: ssl.SSLContext | None = None,
+        redirects: bool = False,
     ) -> None:
         self._endpoint = endpoint
+        self._redirects = redirects
         self._key = key
         if key is not None:
             _KEY_FILTER.keys.add(key)
@@ -193,7 +198,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         )
         if tape is not None:
             await tape.put(head)
-        if 300 <= answer.status < 400:
+        if 300 <= answer.status < 400 and not self._redirects:
             await answer.aclose()
             raise ProviderError(
                 Trouble.INVALID_REQUEST,

@@ -138,6 +138,8 @@ class ToolOutput:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
+    guidance: str = ""
+    """How to cite them, after the content: it stays where the content is shortened."""
     warnings: tuple[str, ...] = ()
     """What could not be read for it: said in its content, and among the warnings of the turn."""
 
@@ -149,9 +151,14 @@ class ToolOutput:
                     hint="use letters, digits, _ . and -, and begin with a letter or _",
                 )
 
+    @property
+    def whole(self) -> str:
+        """The content with its guidance."""
+        return "\n\n".join(filter(None, (self.content, self.guidance)))
+
     def render(self) -> str:
         attributes = "".join(f' {name}="{attribute(value)}"' for name, value in self.attributes.items())
-        content = leave_open(clean(self.content), self.name)
+        content = leave_open(clean(self.whole), self.name)
         inner = f"\n{content}\n" if content else "\n"
         return f"<{self.name}{attributes}>{inner}</{self.name}>"
 

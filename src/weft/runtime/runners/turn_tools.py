@@ -1,11 +1,11 @@
 """The tools of one turn: those that it may use, and what is called for every turn of a runner."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from weft.context.items.blocks import ToolOutput
-from weft.knowledge.tools.base import ToolRegistry
+from weft.knowledge.tools.base import ToolRegistry, installed_tools
 from weft.runtime.operations.executor import Caller
 from weft.runtime.runners.planner import KnownTool
 from weft.runtime.tools.policy import Approver
@@ -39,12 +39,18 @@ class RunnerTools:
         agent: Agent | None = None,
         registry: ToolRegistry | None = None,
     ) -> Self:
-        """`names` are the only tools that may run; None: all that are on. `registry` replaces the grove's."""
-        service = ToolService(caller, approver=approver, vaults=tuple(vaults), agent=agent)
-        known = registry or service.registry
-        if names is not None:
-            known = ToolRegistry({name: known.tool(name) for name in names})
-        return cls(replace(service, registry=known), node)
+        """`names` are the only tools that may run; None: all that are on. `registry` replaces the packages' tools."""
+        service = ToolService(
+            caller,
+            registry or installed_tools(),
+            approver=approver,
+            vaults=tuple(vaults),
+            agent=agent,
+            only=None if names is None else frozenset(names),
+        )
+        for name in names or ():
+            service.tool(name)
+        return cls(service, node)
 
     def known(self) -> list[KnownTool]:
         """Those that are on, as a planner knows them."""

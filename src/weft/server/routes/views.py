@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.argument_checks import Options, option
+from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.options import SearchOptions
@@ -104,6 +105,12 @@ class ViewRoute:
 
 def _listed(name: str, read: View) -> View:
     return lambda grove, at, options: {name: read(grove, at, options)}
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InvalidInputError("number must be a whole number", path="number")
+    return int(text)
 
 
 def _target(options: TargetOptions) -> TargetRef:
@@ -308,6 +315,20 @@ VIEWS: tuple[ViewRoute, ...] = (
         "List mounted vaults",
         _listed("vaults", lambda grove, _at, _: [each.value for each in grove.vaults.all()]),
         {"vaults": "array"},
+    ),
+    ViewRoute(
+        "/tools",
+        "listTools",
+        "List the tools of a turn",
+        _listed("tools", lambda grove, _at, _: [each.described() for each in grove.tools]),
+        {"tools": "array"},
+    ),
+    ViewRoute(
+        f"{_TREE}/results/{{number}}",
+        "readToolResult",
+        "Read a tool's result that was put aside",
+        _listed("text", lambda grove, at, _: grove.read.tool_result(at["tree"], _number(at["number"]))),
+        {"text": "string"},
     ),
     ViewRoute(
         "/vaults/{vault}",
