@@ -328,7 +328,8 @@ def _turn_preface(request: ContextRequest, layout: Layout) -> dict[int, Preface]
             if held is not None and (not appended or held.item.sha256 == item.sha256):
                 references.append(ItemReference(item, held.revision))
             else:
-                given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
+                revision = 1 if held is None else held.revision + 1
+                given.append(Given(item=item, revision=revision, readers=request.readers))
         prefaces[layout.first_live] = replace(
             prefaces.get(layout.first_live, Preface()),
             references=tuple(references),
