@@ -22,7 +22,7 @@ from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
     from weft.context.envelope import Envelope
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.grove.agent import Collaborated
     from weft.grove.answer import Answer, AnswerStream
     from weft.grove.search import SearchHit
@@ -142,7 +142,7 @@ class TreeHandle(Handle[Tree]):
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     @takes_options(PreviewOptions)
-    def context(self, options: PreviewOptions) -> "AssembledContext":
+    def context(self, options: PreviewOptions) -> "Context":
         """What a model would see at the current node, uncommitted text included."""
         return preview_of(self._grove, self.id, None, options)
 

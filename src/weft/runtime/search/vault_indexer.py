@@ -9,6 +9,8 @@ from typing import ClassVar, NamedTuple
 
 import orjson
 
+from weft.context.items.note_lookup import ListedNote
+from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, WeftError
 from weft.knowledge import embeddings
 from weft.knowledge.folder import Folder, ScannedFile
@@ -17,14 +19,15 @@ from weft.knowledge.passages import cut_passages, embedded_text, facts_of
 from weft.runtime.coordination.background import BackgroundWorker, worker_of
 from weft.runtime.operations.projects import load_vaults
 from weft.store.base import Store
+from weft.store.session import Session
 from weft.store.vault_index import (
     KnownNote,
     NoteEntry,
     PassageEntry,
     VaultChanges,
     counts_of,
+    described_notes,
     forget_vault,
-    forgotten_vaults,
     known_notes,
     mounted_keys,
     version_of,
@@ -107,6 +110,15 @@ def _known_of(store: Store, vault: int) -> _Known:
         return _known.setdefault(store, {}).setdefault(vault, _Known())
 
 
+def _key_of(session: Session, vault: Vault) -> int:
+    key = mounted_keys(session).get(vault.id)
+    if key is None:
+        raise NotFoundError(
+            f"the vault {vault.name!r} is not mounted any more", hint=Hint(HintKind.LIST_VAULTS)
+        )
+    return key
+
+
 def index_vault(
     store: Store,
     vault: Vault,
@@ -118,9 +130,7 @@ def index_vault(
     """Index what was changed in a vault's folder since the last time; remove what is gone."""
     folder = Mounted([vault]).folder(vault)
     with store.read() as session:
-        key = mounted_keys(session).get(vault.id)
-    if key is None:
-        raise NotFoundError(f"the vault {vault.name!r} is not mounted any more")
+        key = _key_of(session, vault)
     deadline = None if seconds is None else time.monotonic() + seconds
     known = _known_of(store, key)
     with known.lock:
@@ -282,7 +292,7 @@ def status_of(store: Store, vault: Vault) -> VaultStatus:
     """What is indexed of a vault, and how many of its files are not indexed as they are now."""
     problem, behind = None, 0
     with store.read() as session:
-        key = mounted_keys(session)[vault.id]
+        key = _key_of(session, vault)
         counts = counts_of(session, key)
         notes = known_notes(session, key)
     try:
@@ -306,10 +316,26 @@ def status_of(store: Store, vault: Vault) -> VaultStatus:
     )
 
 
+def list_notes(
+    store: Store, vault: Vault, progress: Progress | None = None
+) -> tuple[list[ListedNote], list[str]]:
+    """Every note of a vault with its tags, and a line for each file or folder that cannot be indexed."""
+    warnings: list[str] = []
+    try:
+        index_vault(store, vault, progress=progress)
+    except WeftError as error:
+        warnings.append(f"vault {vault.name}: {error.message}")
+    with store.read() as session:
+        key = _key_of(session, vault)
+        warnings += [f"{path} is left out: {reason}" for path, reason in counts_of(session, key).skipped]
+        rows = described_notes(session, key)
+    return [ListedNote(path, frozenset(orjson.loads(about)["tags"])) for path, about in rows], warnings
+
+
 def rebuild_vault(store: Store, vault: Vault, *, progress: Progress | None = None) -> IndexRound:
     """Drop a vault's index and make it again."""
     with store.read() as session:
-        key = mounted_keys(session)[vault.id]
+        key = _key_of(session, vault)
     store.write(lambda transaction: forget_vault(transaction, key))
     return index_vault(store, vault, progress=progress)
 
@@ -356,9 +382,7 @@ class _VaultWatcher(BackgroundWorker):
 
     def work(self, store: Store) -> None:
         with store.read() as session:
-            vaults, gone = load_vaults(session), forgotten_vaults(session)
-        for key in gone:
-            store.write(lambda transaction, key=key: forget_vault(transaction, key))
+            vaults = load_vaults(session)
         for vault in vaults:
             try:
                 index_vault(store, vault, ended=self.stopping.is_set)
