@@ -136,6 +136,8 @@ class RequestBlock(NamedTuple):
     kind: str
     sha256: str
     tokens: int
+    marked: bool = False
+    """Whether a prefix to be cached ends here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ LOG = logging.getLogger("weft.layers")
 PAYLOADS = logging.getLogger(PAYLOAD_LOG)
 PAYLOADS.setLevel(logging.INFO)
 _RECENT = 32
-_SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
+_SECONDS = {"5m": 5 * 60, "30m": 30 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
 _MARGIN = 30 * _MICROSECONDS
 """A cache is not used in its last seconds."""
@@ -91,7 +91,7 @@ def view_cache(
         # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
         end=not agent.loom_aware,
     )
-    forecast = CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent))
+    forecast = CacheForecast(envelope=envelope, profile=profile, controls=controls, recent=tuple(recent))
     return CacheView(controls, forecast, tuple(instabilities))
 
 
