@@ -40,7 +40,15 @@ def test_local_ids_are_cut_from_the_random_part_and_grow(entropy):
 @covers("local-id.lookup-ignores-case")
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("A7X2", "a7x2"), ("[a7x2]", "a7x2"), (" a7x2 ", "a7x2"), ("olil", "0111"), ("a7x2’", "a7x2'")],
+    [
+        ("A7X2", "a7x2"),
+        ("[a7x2]", "a7x2"),
+        (" a7x2 ", "a7x2"),
+        ("olil", "0111"),
+        ("a7x2’", "a7x2'"),
+        ("a7x2.1", "a7x2'"),
+        ("A7X2.2", "a7x2''"),
+    ],
 )
 def test_a_reference_is_read_as_it_was_meant(said, meant):
     assert normalise_reference(said) == meant

@@ -23,7 +23,7 @@ HEAVY = {"sqlalchemy", "alembic", "psycopg", "typer", "rich", "sqlite3"}
         "weft.context.recipes.recipe_run",
         "weft.interop.chat_file",
         "weft.context.conversation",
-        "weft.context.render",
+        "weft.context.engine",
         "weft.tree.tree",
         "weft.tree.json_names",
         "weft.errors",

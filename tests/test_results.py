@@ -17,7 +17,10 @@ BARS = {
     "bar.fit-growth-exponent": r"growth exponent of rollingWindow",
     "bar.growing-chat-refit": r"a chat of 2,000 turns, fitted afresh",
     "bar.growing-chat-extend": r"a chat of 2,000 turns, extended",
-    "bar.growing-chat-sqlite": r"[aA] chat of 2,000 turns,? through SQLite",
+    "bar.growing-chat-sqlite": r"A chat of 2,000 turns through SQLite, every message committed",
+    "bar.context-fresh-sqlite": r"SQLite: a fresh context ÷ plain SQL",
+    "bar.context-fresh-postgres": r"PostgreSQL: a fresh context ÷ plain SQL",
+    "bar.context-extended": r"(SQLite|PostgreSQL): an extended context ÷ a fresh one",
     "bar.assembly-flat-in-depth": r"(SQLite|PostgreSQL), (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.postgres-flat-in-depth": r"PostgreSQL, (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.prefix-reuse-middle": r"linear, truncateMiddle, step 0.25: (prefix reused|cost ÷ uncached)",
@@ -26,6 +29,10 @@ BARS = {
     "bar.import-time": r"import weft.context",
     "bar.group-commit-ratio": r"SQLite writes ÷ a writer that commits each",
     "bar.nodes-per-second": r"SQLite writes a second, with events",
+    "bar.postgres-writers": r"PostgreSQL, 16 threads: writes ÷ bare SQL",
+    "bar.sqlite-processes": r"SQLite, 8 processes: writes ÷ bare SQL",
+    "bar.first-word": r"the first word over HTTP after the SDK alone has it",
+    "bar.start-up": r"(start of `weft --version`|`weft ls`) ÷ import of SQLAlchemy",
     "bar.postgres-tails-per-second": r"PostgreSQL, tails of 50 a second",
     "loom.layout-cache-measured": r"100 turns, layout cache: input reused",
     "security.long-command-line": r"the slowest line of 1 MB",
@@ -39,10 +46,11 @@ def measured() -> dict[str, bool]:
 
 
 @covers("bar.measured-in-one-run")
-def test_every_bar_has_its_figure_in_one_report():
+def test_every_bar_that_is_held_has_its_figure_in_one_report():
     rows = measured()
-    for rule, pattern in BARS.items():
-        assert [bar for bar in rows if re.match(pattern, bar)], rule
+    built = {row["id"] for row in RULES if row["status"] == "built"}
+    for rule in built & BARS.keys():
+        assert [bar for bar in rows if re.match(BARS[rule], bar)], rule
 
 
 @covers(

@@ -290,7 +290,9 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
             if check is not None and value is not defaults[name] and not check(value):
                 absurd = _is_absurd(value) and check(0)
                 wanted = "a whole number of at most 64 bits" if absurd else check.wanted
-                raise InvalidInputError(f"{name} must be {wanted}, got {shown(value)}", path=name)
+                raise InvalidInputError(
+                    f"{name} must be {wanted}, got {shown(check.wrong(value))}", path=name
+                )
         return function(*args, **keywords)
 
     return checked
@@ -312,6 +314,12 @@ class LazyCheck:
             check = _check(_resolved(self.annotation, self.module))
             self._check = _each(check) if self.several else check
         return self._check(value)
+
+    def wrong(self, value: object) -> object:
+        """The value that is of another type: of several arguments, the first."""
+        if not self.several:
+            return value
+        return next(each for each in cast("tuple[object, ...]", value) if not self((each,)))
 
     @property
     def wanted(self) -> str:

@@ -21,6 +21,7 @@ PRIME = "'"
 _RANDOM_PART = 10
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
 _REFERENCE = re.compile(r"[0-9a-hjkmnp-tv-z]{4,26}'*\Z")
+_NUMBERED = re.compile(r"(.+)\.([1-9][0-9]?)\Z")
 _LOOK_ALIKES = str.maketrans({"i": "1", "l": "1", "o": "0", "’": PRIME, "′": PRIME})
 
 
@@ -124,9 +125,18 @@ def base_of(local_id: str) -> str:
     return local_id.rstrip(PRIME)
 
 
+def typable(local_id: str) -> str:
+    """A local id as people type it: `a7x2.1` for `a7x2'`, because a prime is a quotation mark in a shell."""
+    base = base_of(local_id)
+    return local_id if base == local_id else f"{base}.{len(local_id) - len(base)}"
+
+
 def normalise_reference(reference: str) -> str:
     """A local id, ULID or prefix as it is looked up: lower case, brackets and look-alikes resolved."""
-    text = reference.strip().removeprefix("[").removesuffix("]").lower().translate(_LOOK_ALIKES)
+    text = reference.strip().removeprefix("[").removesuffix("]").lower()
+    if numbered := _NUMBERED.match(text):
+        text = numbered[1] + PRIME * int(numbered[2])
+    text = text.translate(_LOOK_ALIKES)
     if _REFERENCE.match(text) is None:
         shown = reference if len(reference) <= 40 else reference[:40] + "…"
         raise InvalidInputError(

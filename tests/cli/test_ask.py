@@ -4,11 +4,17 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.cli.desk import Desk
 from tests.covers import covers
+
+from weft.cli.session import Settings
+from weft.providers.base import ProviderRegistry
+from weft.testing import Reply, Scripted
+from weft.tree.content import ToolCall
 
 
 @pytest.fixture
@@ -98,3 +104,46 @@ def test_ask_makes_the_grove_that_is_named(tmp_path):
     ]
     done = subprocess.run(command, input="Hello", capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "You said: Hello\n"
+
+
+class ScriptedDesk(Desk):
+    """A desk whose model says what the test scripts."""
+
+    model = Scripted([])
+
+    @property
+    def settings(self) -> Settings:
+        return replace(super().settings, providers=ProviderRegistry({"scripted": self.model}))
+
+
+@covers("runner.agent", "ask.chat-runner")
+def test_chat_with_the_agent_runner_shows_its_tools_and_goes_on(notes):
+    desk = ScriptedDesk(notes.address, notes.clock, notes.chance)
+    calls = (ToolCall(id="1", name="readNote", arguments={"path": "Lamp.md"}),)
+    desk.model = Scripted([Reply(text="I look.", calls=calls), "Whale oil.", "Bye."])
+    talk = desk("chat", "--runner", "agent", stdin="What burns?\n/runner chat\nThanks\n")
+    assert talk.code == 0, talk.err
+    assert talk.out == "I look.\nWhale oil.\nBye.\n"
+    assert "→ readNote(path=Lamp.md)" in talk.err
+    assert "turns are run by chat" in talk.err
+    assert [bool(request.tools) for request in desk.model.requests] == [True, True, False]
+    assert "there is no runner 'magic'" in desk.fail("INVALID_INPUT", "chat", "--runner", "magic")
+
+
+@covers("runner.agent-resumed")
+def test_ask_resumes_an_interrupted_agent(notes):
+    desk = ScriptedDesk(notes.address, notes.clock, notes.chance)
+    calls = (ToolCall(id="1", name="readNote", arguments={"path": "Lamp.md"}),)
+    desk.model = Scripted([Reply(calls=calls), "Whale oil."])
+    stopped = desk("ask", "What burns?", "-r", "agent", "--turns", "1")
+    assert "note: ended after 1 turn" in stopped.err
+    assert desk.ok("ask", "--resume") == "Whale oil."
+    assert "nothing was interrupted here" in desk.fail("NOT_FOUND", "ask", "--resume")
+
+
+@covers("runner.vault-citations-checked")
+def test_ask_names_the_sources_that_an_answer_cites(notes):
+    desk = ScriptedDesk(notes.address, notes.clock, notes.chance)
+    desk.model = Scripted(["Whale oil [1], perhaps [7]."])
+    answer = desk("ask", "What does the lamp burn?", "--vault", "Notes")
+    assert "  [1] Lamp.md\n  [7] unknown source\n" in answer.err

@@ -43,7 +43,8 @@ def test_a_buffers_text_is_typed_and_committed(story: Desk) -> None:
     answer = story("type", ", there was")
     assert answer.out == ""
     assert answer.err == '11 characters uncommitted in "Story"; weft commit makes a node of it\n'
-    assert story.json("type", stdin=", there lived")["workingBuffer"] == ", there lived"
+    assert story.json("type", " once")["workingBuffer"] == ", there was once"
+    assert story.json("type", "--replace", stdin=", there lived")["workingBuffer"] == ", there lived"
     made = story("commit")
     assert made.err == f'committed [{made.out.strip()}] in "Story"\n'
     assert story.ok("read") == "Once upon a time, there lived"
@@ -52,7 +53,7 @@ def test_a_buffers_text_is_typed_and_committed(story: Desk) -> None:
     assert "nothing to commit" in nothing.err
     assert story.json("commit") is None
     story.ok("type", "x")
-    assert "no uncommitted text" in story("type", "").err
+    assert "no uncommitted text" in story("type", "--replace", "").err
     assert story.ok("read") == "Once upon a time, there lived"
 
 

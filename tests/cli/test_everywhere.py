@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from typer.testing import CliRunner
 import weft
 from weft.cli.app import app
 from weft.errors import CODES
+from weft.runtime.tools.mcp_servers import McpServer
+from weft.runtime.tools.settings import AddToolServer
 from weft.store.jobs import enqueue
 
 EVERY = {
@@ -39,6 +42,9 @@ EVERY = {
     "search": "search because",
     "context": "context TWO",
     "diff": "diff ONE TWO",
+    "compare": "compare ONE TWO",
+    "versions": "versions ONE",
+    "bookmarks": "bookmarks",
     "collaborate": "collaborate ONE --once Look --agent Aware",
     "prefer": "prefer tokenBuffer=2000",
     "stats": "stats",
@@ -46,12 +52,19 @@ EVERY = {
     "detach": "detach TWO https://a.b",
     "vault": "vault",
     "vault ls": "vault ls",
+    "vault index": "vault index Tests",
+    "vault status": "vault status",
     "vault add": "vault add FOLDER",
     "vault show": "vault show Tests",
     "vault rm": "vault rm Tests",
     "tools": "tools",
     "tools ls": "tools ls",
     "tools run": "tools run getTimeInfo",
+    "tools policy": "tools policy getTimeInfo ask",
+    "tools urls": "tools urls public",
+    "tools add": "tools add mcp harbour PYTHON HARBOUR",
+    "tools secret": "tools secret harbour TOKEN",
+    "tools remove": "tools remove kept",
     "remember": "remember that",
     "tag": "tag ONE good",
     "link": "link ONE doc:Notes",
@@ -161,6 +174,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("project", "new", "Novel")
     desk.ok("project", "add", "Novel", "Story")
     with weft.open(desk.address, clock=desk.clock) as opened:
+        opened.perform(AddToolServer(server=McpServer(name="kept", command=("true",))))
         opened.caller.executor.store.write(
             lambda transaction: enqueue(transaction, "summary", now=desk.clock())
         )
@@ -193,10 +207,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "VALUES": values,
         "GROUPS": str(folder / "groups.json"),
         "TOKEN": token,
+        "PYTHON": sys.executable,
+        "HARBOUR": str(Path(here) / "mcp" / "harbour.py"),
     }
 
 
-STDIN = {"keys set lab --for lab.example.org": "a-key"}
+STDIN = {"keys set lab --for lab.example.org": "a-key", "tools secret harbour TOKEN": "a-secret"}
 """What commands read that read something."""
 
 
@@ -448,7 +464,7 @@ def completed(desk: Desk, line: str) -> list[str]:
 @covers("cli.completion")
 def test_the_shell_completes_commands_options_and_what_is_in_the_grove(marie: Desk) -> None:
     said = marie.ok("say", "Why?")
-    edited = marie.ok("edit", said, "Why not?").replace("'", "’")
+    edited = marie.ok("edit", said, "Why not?").replace("'", ".1")
     marie.ok("new", "A longer title")
     marie.ok("doc", "new", "Notes")
     assert completed(marie, "weft re") == ["read", "remember", "restore", "redo", "records", "recipe"]

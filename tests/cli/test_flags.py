@@ -34,7 +34,7 @@ def test_pruning_says_how_many_went_and_how_to_get_them_back(marie: Desk) -> Non
     assert (again["nodes"], again["node"]["metadata"]["pruned"]) == (2, True)
     assert marie.json("restore", said)["nodes"] == 2
     edited = marie.ok("edit", said, "Why not?")
-    assert f"weft restore {said}’ undoes it" in marie("prune", edited).err
-    assert marie.ok("restore", f"{said}’") == "1"
+    assert f"weft restore {said}.1 undoes it" in marie("prune", edited).err
+    assert marie.ok("restore", f"{said}.1") == "1"
     assert "not pruned" in marie.fail("CONFLICT", "restore", said)
     assert "archive the tree" in marie.fail("INVALID_INPUT", "prune", marie.ok("switch"))

@@ -29,7 +29,7 @@ def test_a_vault_is_indexed_and_says_so(marie: Desk, notes: Path):
     assert marie.json("vault", "status", "notes")[0]["behind"] == 1
     indexed = marie.json("vault", "index", "Notes")[0]
     assert (indexed["notes"], indexed["passages"], indexed["behind"]) == (3, 4, 0)
-    assert ["binary.md", "it is binary"] in indexed["skipped"]
+    assert {"path": "binary.md", "reason": "it is binary"} in indexed["skipped"]
     assert marie.ok("vault", "index", "Notes", "--rebuild") == "Notes\t3\t4\t4\t0"
     marie.fail("NOT_FOUND", "vault", "index", "Moon")
     assert "by meaning" in marie("vault", "status", width=80).out

@@ -20,10 +20,10 @@ def keeper(marie: Desk, tmp_path) -> Desk:
 def test_tools_are_listed_with_what_they_take(keeper):
     told = keeper.ok("tools")
     assert [line.split("\t")[0] for line in told.splitlines()] == [
-        *("getFileTree", "getTimeInfo", "localSearch", "readNote", "readResult", "webSearch")
+        *("getFileTree", "getTimeInfo", "localSearch", "readNote", "readResult", "readUrl", "webSearch")
     ]
-    assert "localSearch\tquery,timeRange?,where?,limit?\t" in told
-    assert "webSearch\tquery,timeRange?,limit?\toff: no provider is configured" in told
+    assert "localSearch\tquery,timeRange?,where?,limit?\tallow\t" in told
+    assert "webSearch\tquery,timeRange?,limit?\tallow\toff: no provider is configured" in told
     listed = json.loads(keeper.ok("tools", "--json"))
     assert listed[2]["parameters"]["required"] == ["query"]
 

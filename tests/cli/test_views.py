@@ -2,6 +2,7 @@
 
 import pytest
 from tests.cli.desk import Desk
+from tests.covers import covers
 
 
 @pytest.fixture
@@ -102,3 +103,34 @@ def test_what_a_model_wrote_cannot_steer_a_terminal(marie: Desk) -> None:
     assert "␛]0;owned␇ red" in shown
     assert marie("tree", width=80).out.count("\x1b") == 0
     assert marie.ok("read") == "\x1b]0;owned\x07 red \x9b31m"
+
+
+@covers("cli.compare-and-versions")
+def test_siblings_are_shown_in_full_with_their_ids(marie: Desk) -> None:
+    said = marie.ok("say", "Why does she climb?")
+    edited = marie.ok("edit", said, "Why does she still climb?")
+    shown = marie.ok("compare", said)
+    assert f"[{said}]" in shown
+    assert f"[{edited}]" in shown
+    assert "Why does she still climb?" in shown
+    assert [node["localId"] for node in marie.json("compare", said)] == [said, edited]
+    assert "has no siblings" in marie("compare", marie.ok("say", "Alone")).err
+    assert [node["localId"] for node in marie.json("versions", f"{said}.1")] == [said, edited]
+
+
+@covers("cli.compare-and-versions")
+def test_bookmarks_are_listed(marie: Desk) -> None:
+    said = marie.ok("say", "Why?")
+    assert "no bookmarks" in marie("bookmarks").err
+    marie.ok("bookmark", said, "her voice")
+    assert marie.ok("bookmarks").split("\t")[:2] == [said, "her voice"]
+
+
+@covers("cli.aliases")
+def test_other_names_of_commands_work_and_words_of_the_same_meaning_are_hinted(marie: Desk) -> None:
+    said = marie.ok("say", "Why?")
+    assert marie.ok("log") == marie.ok("show") == marie.ok("read")
+    assert marie.ok("branch", said, "Why not?").startswith(said)
+    assert "did you mean weft switch?" in marie.fail("INVALID_SYNTAX", "checkout", "x")
+    assert "did you mean weft say?" in marie.fail("INVALID_SYNTAX", "reply", "x")
+    assert marie.json("new", "My", "long", "story")["title"] == "My long story"

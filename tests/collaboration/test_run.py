@@ -186,7 +186,7 @@ def test_an_agent_does_not_prune_what_it_answers(address):
         found = run(grove, tree, None, node=node).result()
         assert [result.ok for result in found.results] == [False, True]
         assert found.results[0].text.startswith(
-            f"✗ CONFLICT: you are answering below [{node.local_id}]: your reply would be gone with it\n  hint:"
+            f"✗ CONFLICT: you are answering below [{node.local_id}]: your reply would be hidden too\n  hint:"
         )
         assert found.reply.text == "A careful analysis.\n\nLeft as it is."
         assert found.reply.path.nodes[-2].id == node.id
@@ -286,7 +286,7 @@ def test_tokens_and_time_end_it_too(file_address):
 def test_money_ends_it_with_a_note(file_address):
     model = Scripted(["→ tree\n", "Never said."], name="muse", profile=profile_with(prices=PAID, local=False))
     with workshop(file_address, model) as (grove, tree, model):
-        with pytest.raises(LimitExceededError, match="a spend cap must be set"):
+        with pytest.raises(LimitExceededError, match="set a spend cap"):
             run(grove, tree, unattended=True, max_tokens=10).result()
         grove.generations.set_cap(Decimal("0.014"))
         found = run(grove, tree, max_tokens=100).result()

@@ -68,7 +68,7 @@ def test_an_agent_is_at_one_place_of_a_tree_at_a_time(file_address):
         with run(grove, tree, None, node=left) as going:
             gate.wait(1)
             with pytest.raises(
-                ConflictError, match=rf"'Muse' is at work in this tree already, at \[{left.local_id}"
+                ConflictError, match=rf"'Muse' is already running in this tree, at \[{left.local_id}"
             ):
                 run(grove, tree, None, node=right).result()
             with run(grove, elsewhere) as other_run:

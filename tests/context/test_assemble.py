@@ -14,12 +14,11 @@ from tests.context.conversations import texts
 from tests.context.stories import PICTURE, Story, chat, stories
 from tests.covers import covers
 
-from weft.context.assemble import plan_context
-from weft.context.fit import SkippedLevel, SkippedRange
+from weft.context.columns import SkippedLevel, SkippedRange
+from weft.context.engine import assemble, plan_context, write_context
 from weft.context.items.item_types import note
 from weft.context.items.library import Attached
 from weft.context.manifest_entries import EntryKind, Outcome
-from weft.context.render import assemble, render_context
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import PathOutline, Reason, reason_to_leave_out, tokens_of_content
 from weft.context.system import Instruction, SystemParts
@@ -187,11 +186,11 @@ def test_only_contents_that_the_plan_asks_for_are_needed(drawn):
     story, request = drawn
     try:
         plan = plan_context(request)
-        whole = render_context(plan, story.contents)
+        whole = write_context(plan, story.contents)
     except (ContextLimitError, InvalidInputError):
         assume(False)
     few = {name: story.contents[name] for name in plan.wanted}
-    assert render_context(plan, few) == whole
+    assert write_context(plan, few) == whole
 
 
 @covers("step.prefix-stable-between-jumps", "step.change-costs-one-miss")
@@ -211,8 +210,8 @@ def test_between_two_jumps_a_request_begins_with_the_one_before(turns, window, s
             system=SystemParts(tree="Ferry."),
         )
         plan = plan_context(request)
-        context = render_context(plan, story.contents)
-        place = (plan.fit.head, plan.fit.tail)
+        context = write_context(plan, story.contents)
+        place = (plan.cut.head, plan.cut.tail)
         if cut == place and not context.shortened and not before.shortened:
             earlier = before.messages[:-1]
             assert context.messages[: len(earlier)] == earlier
@@ -498,7 +497,7 @@ def test_the_seeds_default_strategy_marks_what_was_left_out():
 _AGAIN = """
 import json, sys
 from tests.context.stories import chat
-from weft.context.render import assemble
+from weft.context.engine import assemble
 from weft.context import fit_messages
 story = chat(80)
 context = assemble(story.request(700, window=1_000, preferences={"truncationStep": 0.25}), story.contents)
@@ -535,7 +534,7 @@ def test_a_text_with_cjk_and_emoji_is_counted_by_character():
 def test_a_plan_over_both_ends_is_the_plan_over_the_whole():
     story = chat(400)
     whole = story.request(600, window=1_000, preferences={"truncationStep": 0.25})
-    from weft.context.fit import SkippedRange
+    from weft.context.columns import SkippedRange
 
     reach, on_ruler = whole.head_reach()
     assert on_ruler

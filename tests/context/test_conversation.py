@@ -15,10 +15,10 @@ from weft.context.conversation import (
     assemble_turn,
     read_prompt_request,
 )
+from weft.context.engine import assemble
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import LayerId, active_note, note, selection, url
 from weft.context.items.library import Attached
-from weft.context.layered import assemble_layers
 from weft.context.request import ContextRequest, Pending, Strip
 from weft.context.rows import Candidate, PathOutline, Reason
 from weft.context.settings import LayerSettings, resolve_layer_settings
@@ -258,7 +258,7 @@ def test_a_pinned_item_is_in_the_library_at_once_and_stays_whole():
         budget=2_000,
         attached=[Attached(0, big, pinned=True)],
     )
-    envelope = assemble_layers(pinned, {"N": Text("One?")})
+    envelope = assemble(replace(pinned, layered=True), {"N": Text("One?")}).laid_out
     assert library(envelope) == referenced(envelope) == [big.id]
     assert reasons(talk.look("Two?"))[big.id] == "in the library, pinned"
 
@@ -463,7 +463,7 @@ def test_a_turn_of_several_nodes_has_one_l3_before_its_first_words():
         attached=[Attached(0, SPEC), Attached(2, DOCS), Attached(3, SPEC)],
         items=[url("https://example.org", "page")],
     )
-    envelope = assemble_layers(request, contents)
+    envelope = assemble(replace(request, layered=True), contents).laid_out
     assert library(envelope) == [SPEC.id]
     assert referenced(envelope) == [SPEC.id]
     assert in_full(envelope) == [DOCS.id, "https://example.org"]
@@ -481,7 +481,7 @@ def test_a_path_that_ends_with_an_answer_has_no_current_turn():
         budget=1_000,
         attached=[Attached(0, SPEC)],
     )
-    envelope = assemble_layers(request, contents)
+    envelope = assemble(replace(request, layered=True), contents).laid_out
     assert library(envelope) == [SPEC.id]
     assert envelope.processed_user_text == "Continue."
     assert envelope.history == 2

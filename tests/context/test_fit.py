@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.fit import Columns, Marker, Room, Rules, Sketch, SkippedRange, Strategy, fit, head_reach
+from weft.context.columns import Columns, Sketch, SkippedRange
+from weft.context.fit import Marker, Room, Rules, Strategy, fit, head_reach
 from weft.context.settings import DIALOGUE_MARKER
 from weft.errors import ContextLimitError
 

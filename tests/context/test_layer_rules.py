@@ -1,6 +1,7 @@
 """What holds for every conversation, placement and budget."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,10 +10,9 @@ from tests.context.stories import stories
 from tests.context.talks import Talk, attachments, in_full, library, referenced, scripts
 from tests.covers import covers
 
+from weft.context.engine import assemble
 from weft.context.items.item_types import LayerId
-from weft.context.layered import assemble_layers
 from weft.context.manifest_entries import Outcome
-from weft.context.render import assemble
 from weft.context.stored_envelope import load_envelope, store_envelope
 from weft.context.system import SystemParts
 from weft.errors import ContextLimitError, WeftError
@@ -133,7 +133,6 @@ def test_tokens_of_a_manifest_add_up_and_nothing_absent_costs(script, placement)
 
 
 def test_a_text_in_buffer_mode_has_no_layers():
-    from weft.context.layout import plan_layers
     from weft.context.request import ContextRequest
     from weft.context.rows import PathOutline
     from weft.errors import InvalidInputError
@@ -141,7 +140,7 @@ def test_a_text_in_buffer_mode_has_no_layers():
 
     request = ContextRequest(mode=Mode.BUFFER, outline=PathOutline(tail=()), budget=10)
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
-        plan_layers(request)
+        _ = assemble(replace(request, layered=True), {}).laid_out
 
 
 @given(stories(), st.integers(0, 2_000), st.sampled_from(["", "You are\r\ncareful.  \nAlways.", "Be brief."]))
@@ -151,9 +150,9 @@ def test_where_nothing_is_laid_out_layers_send_what_the_plain_path_sends(story, 
         plain = assemble(request, story.contents)
     except WeftError as error:
         with pytest.raises(type(error), match=re.escape(error.message)):
-            assemble_layers(request, story.contents)
+            assemble(replace(request, layered=True), story.contents)
         return
-    envelope = assemble_layers(request, story.contents)
+    envelope = assemble(replace(request, layered=True), story.contents).laid_out
     assert envelope.system == plain.system
     assert envelope.messages == plain.messages
     assert envelope.tokens == plain.tokens

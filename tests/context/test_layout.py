@@ -6,11 +6,10 @@ import pytest
 from tests.context.stories import Story
 from tests.context.talks import library
 
-from weft.context.fit import SkippedRange
+from weft.context.columns import SkippedRange
+from weft.context.engine import assemble, plan_context, write_context
 from weft.context.items.item_types import note
 from weft.context.items.library import Attached
-from weft.context.layered import render_layers
-from weft.context.layout import plan_layers
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import PathOutline
 from weft.context.settings import resolve_layer_settings, resolve_preferences
@@ -68,14 +67,15 @@ def test_layers_over_both_ends_are_the_layers_over_the_whole(placement, step, st
     whole = replace(
         context,
         attached=attached,
+        layered=True,
         items=[note("n0.md", "0 " * 60), note("n590.md", "590 " * 60), note("new.md", "new")],
         settings=resolve_layer_settings({"library": placement}),
     )
     parts = replace(whole, outline=both_ends(story, context, 320))
-    planned = plan_layers(parts)
+    planned = plan_context(parts)
     assert len(planned.wanted) < 320
-    found = render_layers(planned, {name: story.contents[name] for name in planned.wanted})
-    full = render_layers(plan_layers(whole), story.contents)
+    found = write_context(planned, {name: story.contents[name] for name in planned.wanted}).laid_out
+    full = assemble(whole, story.contents).laid_out
     assert found.truncated
     assert found.tokens <= 6_000
     assert [message.text for message in found.messages] == [message.text for message in full.messages]

@@ -9,9 +9,9 @@ from tests.context.stories import chat
 from tests.covers import covers
 
 from weft.context import fit_messages
+from weft.context.engine import assemble
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import Outcome
-from weft.context.render import assemble
 from weft.errors import InvalidInputError
 from weft.tree.tree import Mode
 

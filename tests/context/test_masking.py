@@ -14,11 +14,10 @@ from tests.context.stories import Story, stories
 from tests.covers import covers
 
 from weft.context import fit_messages
-from weft.context.assemble import plan_context
-from weft.context.fit import SkippedRange
+from weft.context.columns import SkippedRange
+from weft.context.engine import assemble, plan_context, write_context
 from weft.context.manifest_entries import Outcome
 from weft.context.recipes import FilterError, run_filters
-from weft.context.render import assemble, render_context
 from weft.context.rows import PathOutline, tokens_of_content
 from weft.context.settings import resolve_preferences
 from weft.context.tokens import DEFAULT
@@ -183,8 +182,8 @@ def test_neither_cut_nor_masks_move_back_as_a_path_grows(story, window, step, ne
         now = {row.id for row in plan.rows.tail if row.hidden}
         assert masks <= now
         masks = now
-        if plan.fit.anchor is None and not plan.fit.shortened:
-            cuts.append(plan.fit.tail)
+        if plan.cut.anchor is None and not plan.cut.shortened:
+            cuts.append(plan.cut.tail)
     assert all(one <= other for one, other in pairwise(cuts))
 
 
@@ -207,8 +206,8 @@ def test_between_two_jumps_a_request_with_masks_begins_with_the_one_before(story
             plan = plan_context(part.request(window, window=window, preferences=settings))
         except ContextLimitError:
             continue
-        context = render_context(plan, story.contents)
-        now = (plan.fit.head, plan.fit.tail, plan.fit.anchor, context.masked)
+        context = write_context(plan, story.contents)
+        now = (plan.cut.head, plan.cut.tail, plan.cut.anchor, context.masked)
         if now == place and not context.shortened and not before.shortened:
             assert context.messages[: len(before.messages)] == before.messages
         before, place = context, now
@@ -222,8 +221,8 @@ def test_both_ends_of_a_path_are_enough_to_mask_it(story, window, settings):
         expected = plan_context(whole)
     except (ContextLimitError, InvalidInputError):
         assume(False)
-    assume(expected.fit.truncated and not expected.fit.shortened and expected.fit.anchor is None)
-    head, tail = expected.fit.head + 3, expected.fit.tail - 3 * (settings["maskToolResults"] + 2) - 1
+    assume(expected.cut.truncated and not expected.cut.shortened and expected.cut.anchor is None)
+    head, tail = expected.cut.head + 3, expected.cut.tail - 3 * (settings["maskToolResults"] + 2) - 1
     while tail > 0 and story.rows[tail].role != "assistant":
         tail -= 1
     assume(head < tail)
@@ -237,10 +236,10 @@ def test_both_ends_of_a_path_are_enough_to_mask_it(story, window, settings):
     )
     outline = PathOutline(head=rows[:head], between=between, tail=rows[tail:])
     part = plan_context(replace(whole, outline=outline))
-    if not settings["truncationStep"] and part.fit[1:3] != expected.fit[1:3]:
+    if not settings["truncationStep"] and part.cut[1:3] != expected.cut[1:3]:
         return
-    assert part.fit[1:3] == expected.fit[1:3]
-    assert render_context(part, story.contents).messages == render_context(expected, story.contents).messages
+    assert part.cut[1:3] == expected.cut[1:3]
+    assert write_context(part, story.contents).messages == write_context(expected, story.contents).messages
 
 
 @covers("mask.before-anything-is-cut")

@@ -24,7 +24,7 @@ from weft.context.conversation import (
     PromptContextRequest,
     assemble_turn,
 )
-from weft.context.render import assemble
+from weft.context.engine import assemble
 from weft.context.system import SystemParts
 from weft.errors import ContextLimitError, InvalidInputError
 from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult

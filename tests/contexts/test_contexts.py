@@ -8,11 +8,9 @@ import pytest
 from tests.attempts import RecordAttempt
 from tests.covers import covers
 
-from weft.context.layered import context_of, render_layers
-from weft.context.layout import plan_layers
-from weft.context.render import assemble
+from weft.context.engine import assemble, plan_context
 from weft.context.request import ContextRequest, Pending, Profile
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.rows import (
     Candidate,
     ExtraSource,
@@ -144,7 +142,7 @@ def outcome(make):
 
 
 def seen(found):
-    if not isinstance(found, AssembledContext):
+    if not isinstance(found, Context):
         return found
     return (
         found.system,
@@ -262,8 +260,7 @@ def test_a_dialogue_read_from_both_ends_gives_what_all_of_it_gives(loom, seed):
 
 
 def assemble_dialogue(request, contents):
-    plan = plan_layers(request)
-    return context_of(plan, render_layers(plan, contents))
+    return assemble(replace(request, layered=True), contents)
 
 
 def _without_gaps(told):
@@ -480,7 +477,9 @@ def test_what_other_settings_would_drop_is_answered_without_reading_texts(loom, 
     contents.clear()
     with loom.contexts.pinned() as contexts_now, contexts_now.opened(chat.value.tree_id) as opened:
         plans = [
-            plan_layers(contexts_now.gather(opened, chat.id, ContextOptions(limit=800, **each), None).request)
+            plan_context(
+                contexts_now.gather(opened, chat.id, ContextOptions(limit=800, **each), None).request
+            )
             for each in ({}, {"strategy": "rollingWindow"})
         ]
     assert not contents._contents._values

@@ -25,6 +25,7 @@ from weft.runtime.contexts.items import given_item
 from weft.runtime.operations.executor import Caller
 from weft.tree.access import MemberRole
 from weft.tree.item import Item
+from weft.tree.tool_spec import ToolSpec
 
 _TIMES = re.compile(r"<[cm]time>[^<]*</[cm]time>\n")
 
@@ -329,6 +330,42 @@ def test_a_note_that_is_deleted_before_its_turn_is_sent_is_skipped(desk):
     assert {each.id: each.reason for each in envelope.manifest}["a.md"] == "its source was deleted"
     # Its text came in the call: it never was in a vault.
     assert "given.md" in in_full(given.envelope(agent=desk.agent))
+
+
+@covers("library.outline")
+def test_an_outline_and_a_page_of_the_project_offer_the_tools_of_the_turn(desk):
+    desk.grove.create_project(f"P {desk.name}", context=["https://example.org/a"]).add(desk.tree)
+    desk.answer(desk.ask("One", desk.write("a.md", "# A\n" + "word " * 4_000)))
+    turn = desk.ask("Two")
+    tools = [
+        ToolSpec(name=name, description="Read.", schema={"type": "object"})
+        for name in ("readNote", "readUrl")
+    ]
+    plain, able = (turn.envelope(agent=desk.agent, limit=3_000, tools=each).system for each in ((), tools))
+    assert "<outline>" in plain
+    assert "readNote" not in plain
+    assert "readUrl" not in plain
+    assert "ask the user to attach its text" in plain
+    assert "For the rest, use readNote." in able
+    assert "For the rest, use readUrl." in able
+
+
+@covers("library.outline", "chatfile.unread-pages")
+def test_a_page_without_its_text_is_for_models_that_can_read_it(desk):
+    page = "https://example.org/b"
+    tools = [ToolSpec(name="readUrl", description="Read.", schema={"type": "object"})]
+    first = desk.tree.say("One", attachments=[Item(id=page, type="url", content="")])
+    plain, able = (first.envelope(agent=desk.agent, tools=each) for each in ((), tools))
+    assert (in_full(plain), plain.warnings) == ([], (f"{page} is omitted: its page was not read",))
+    assert (in_full(able), able.warnings) == ([page], ())
+    assert (
+        f"<url>{page}</url>\n<rest>Not shown in full. For the rest, use readUrl.</rest>"
+        in able.messages[0].text
+    )
+    desk.answer(first)
+    later = desk.ask("Two")
+    assert library(later.envelope(agent=desk.agent)) == []
+    assert library(later.envelope(agent=desk.agent, tools=tools)) == [page]
 
 
 @covers("layer.l4-strip")

@@ -8,8 +8,8 @@ from tests.contexts.test_contexts import from_history
 from tests.covers import covers
 
 from weft.content import Mixed, Thinking, ToolCall, ToolResult
+from weft.context.engine import assemble
 from weft.context.fit import Strategy
-from weft.context.render import assemble
 from weft.errors import InvalidInputError
 from weft.tree.item import Item
 from weft.tree.node import Role

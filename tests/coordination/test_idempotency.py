@@ -175,7 +175,7 @@ def test_whoever_comes_meanwhile_waits_for_the_first(calls):
     first.start()
     assert begun.wait(30)
     impatient = replace(calls, patience=0.02)
-    with pytest.raises(ConflictError, match="still under way"):
+    with pytest.raises(ConflictError, match="still running"):
         impatient.once("generate", "k", {}, Work("second"))
     with pytest.raises(ConflictError, match="another request"):
         calls.once("generate", "k", {"other": 1}, Work("second"))
@@ -192,7 +192,7 @@ def test_a_claim_whose_process_died_is_interrupted_and_says_so(calls, clock):
     work = Work("x")
     wanted = calls._wanted("generate", "k", {})
     calls.executor.store.write(lambda transaction: claim(transaction, wanted, clock()))
-    with pytest.raises(ConflictError, match="still under way"):
+    with pytest.raises(ConflictError, match="still running"):
         replace(calls, patience=0.0).once("generate", "k", {}, work)
     clock.pass_by(calls.hold)
     for _ in range(2):
@@ -227,7 +227,7 @@ def test_a_heartbeat_keeps_a_long_call_alive(calls, clock):
             clock.pass_by(0.02)
             while held_until() < clock() + 0.03 * SECOND:
                 threading.Event().wait(0.005)
-        with pytest.raises(ConflictError, match="still under way"):
+        with pytest.raises(ConflictError, match="still running"):
             replace(quick, patience=0.0).once("generate", "k", {}, Work("twice"))
         return "done"
 

@@ -56,7 +56,7 @@ def test_a_generation_whose_lease_cannot_be_renewed_until_it_runs_out_stops_and_
                     text("CREATE TRIGGER no BEFORE UPDATE ON calls BEGIN SELECT RAISE(ABORT, 'no'); END")
                 )
             )
-            with pytest.raises(ConflictError, match="lease on this place was lost"):
+            with pytest.raises(ConflictError, match="lease on this node was lost"):
                 stream.result()
         (kept,) = asked.children
         assert (kept.text, kept.value.status) == ("One two", Status.INTERRUPTED)
@@ -75,6 +75,6 @@ def test_a_generation_whose_idempotency_key_another_call_took_stops(address):
             grove.caller.executor.store.write(
                 lambda transaction: transaction.execute(update(claims).values(holder="another"))
             )
-            with pytest.raises(ConflictError, match="lost while the answer came"):
+            with pytest.raises(ConflictError, match="lost during the answer"):
                 stream.result()
         assert count(grove, schema.leases) == count(grove, schema.calls) == 0

@@ -187,7 +187,7 @@ def test_whoever_waits_for_another_with_the_same_key_can_be_stopped(file_address
             next(iter(first))
             second = asked.stream(seed=1, idempotency_key="k")
             second.stop()
-            with pytest.raises(ConflictError, match="under way"):
+            with pytest.raises(ConflictError, match="still running"):
                 second.result()
             model.go = True
             first.result()

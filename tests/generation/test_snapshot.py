@@ -22,9 +22,9 @@ def sessions(store, monkeypatch):
         counts["reads"] += 1
         return read()
 
-    def writing(work):
+    def writing(work, **settings):
         counts["writes"] += 1
-        return write(work)
+        return write(work, **settings)
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "read", reading)

@@ -70,7 +70,8 @@ def test_every_method_names_the_argument_that_is_of_a_wrong_type(loom, cls, name
         (lambda tree: tree.say(5), "content"),
         (lambda tree: tree.root.edit(None), "content"),
         (lambda tree: tree.root.tail(HUGE), "count"),
-        (lambda tree: tree.root.tail(-1), "tail"),
+        (lambda tree: tree.root.tail(-1), "count"),
+        (lambda tree: tree.root.head(-1), "count"),
         (lambda tree: tree.root.tail(True), "count"),
         (lambda tree: tree.say("x", context="a7x2"), "context"),
         (lambda tree: tree.say("x", context=[5]), "context"),
@@ -78,12 +79,21 @@ def test_every_method_names_the_argument_that_is_of_a_wrong_type(loom, cls, name
         (lambda tree: tree.undo(HUGE), "steps"),
         (lambda _tree: weft.open(5), "address"),
         (lambda _tree: weft.open(b"notes.db"), "address"),
+        (lambda _tree: weft.open("no\0tes.db"), "address"),
+        (lambda _tree: weft.open("\ud800.db"), "address"),
     ],
 )
 def test_absurd_values_are_refused_by_the_argument_s_name(loom, call, argument):
     with pytest.raises(InvalidInputError) as caught:
         call(loom.plant("Marie", "root"))
     assert caught.value.path == argument
+
+
+@covers("face.wrong-types")
+def test_of_several_arguments_the_wrong_one_is_shown(loom):
+    tree = loom.plant("Marie", "root")
+    with pytest.raises(InvalidInputError, match="^others must be NodeHandle or a string, got 5$"):
+        tree.root.merge(tree.root, 5, content="x")
 
 
 @covers("face.one-kind-of-node")

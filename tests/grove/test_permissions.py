@@ -205,6 +205,7 @@ TABLE = {
         **looks("envelope", "refresh", "root", "stats", "text", "verify", "working_buffer", "be_present"),
         "search": rule(LOOK, call=lambda _, do: do("lamp")),
         "node": rule(LOOK, call=lambda desk, do: do(desk.node.id)),
+        "export": rule(LOOK, call=lambda _, do: do("markdown")),
         "switch": rule(LOOK, call=lambda desk, do: do(desk.node)),
         "do": rule(LOOK, call=lambda _, do: raise_error(do("→ tree"))),
         **writes("archive", "close", "commit", "describe", "redo", "summarise", "unarchive", "undo"),
@@ -294,7 +295,7 @@ TABLE = {
     },
     ProvenanceHandle: {
         **free("certified_at", "chain", "replaced_keys", "value"),
-        **looks("manifest", "raw_response", "request"),
+        **looks("manifest", "raw_response", "request", "trace"),
         "save_bundle": rule(LOOK, call=lambda desk, do: do(desk.folder / "node.zip")),
     },
     Reader: {
@@ -306,6 +307,7 @@ TABLE = {
         "tool_result": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 100_001)),
         **dict.fromkeys(
             (
+                "bookmarks",
                 "branch_points",
                 "cursor",
                 "events",
@@ -356,6 +358,10 @@ TABLE = {
         "asking": rule(call=lambda _, do: do(lambda _: True)),
         "service": rule(),
         "set_policy": rule(WRITE, call=lambda _, do: do("localSearch", "ask")),
+        "set_urls": rule(WRITE, call=lambda _, do: do("public")),
+        "servers": rule(LOOK),
+        "add_mcp": rule(WRITE, call=lambda _, do: do("none", "no-such-command-here")),
+        "remove_mcp": rule(WRITE, call=lambda _, do: do("harbour")),
     },
     Summaries: {
         "model": rule(LOOK),

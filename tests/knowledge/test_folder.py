@@ -78,16 +78,16 @@ def test_a_link_within_the_folder_is_a_note(place: Path):
 @covers("item.never-outside-the-vault")
 def test_a_link_that_is_put_in_place_meanwhile_leads_nowhere(place: Path):
     folder = Folder.at(place)
-    real = (place / "a.md").resolve()
     (place / "a.md").unlink()
     (place / "a.md").symlink_to("../secret.md")
-    with pytest.raises(NotFoundError, match="changed while"), folder._opened(real, "a.md"):
-        pass
-    inner = (place / "Piano" / "lesson.md").resolve()
+    with pytest.raises(NotFoundError, match="changed while"):
+        folder.read("a.md", scanned=True)
     (place / "Piano").rename(place / "Old")
     (place / "Piano").symlink_to("../elsewhere")
-    with pytest.raises(NotFoundError, match="changed while"), folder._opened(inner, "Piano/lesson.md"):
-        pass
+    with pytest.raises(NotFoundError, match="changed while"):
+        folder.read("Piano/lesson.md", scanned=True)
+    with pytest.raises(InvalidInputError):
+        folder.read("../secret.md", scanned=True)
 
 
 @covers("vault.limits")

@@ -53,7 +53,7 @@ def run(desk, name, **arguments):
 
 @covers("toolcall.registry")
 def test_the_tools_are_found_by_their_entry_points():
-    names = ["getFileTree", "getTimeInfo", "localSearch", "readNote", "readResult", "webSearch"]
+    names = ["getFileTree", "getTimeInfo", "localSearch", "readNote", "readResult", "readUrl", "webSearch"]
     assert installed_tools().names == names
     for name in installed_tools().names:
         tool = installed_tools().tool(name)
@@ -141,7 +141,7 @@ def test_a_search_brings_its_instruction_its_passages_and_how_to_cite_them(notes
         "<content>\nThe lamp lights itself.\n</content>\n</document_context>\n\n"
         "[3]\n<node_context>\n<id>[a7x2]</id>\n<title>Marie</title>\n"
         "<content>\nNobody saw the lamp but the heron at the window.\n</content>\n</node_context>\n\n"
-        "Not searched: vault Two: its folder <\\localSearch> is gone.\n\n"
+        "Not complete: vault Two: its folder <\\localSearch> is gone.\n\n"
         "<guidance>\n"
         "Cite what you use: put the number of its source in brackets right after the statement, such as [1].\n"
         "Cite only sources of this list, by these numbers; several are written [1][3].\n"
@@ -266,7 +266,7 @@ def test_a_note_is_read_by_its_path_or_its_name(notes):
         output = run(desk, "readNote", path=name)
         assert output.attributes == {"path": "Piano Lessons/Lesson 4.md"}
         assert "<content>\nScales.\n</content>" in output.content
-    assert "Sources:\n[1] Piano Lessons/Lesson 4.md\n</guidance>" in output.content
+    assert "Sources:\n[1] Piano Lessons/Lesson 4.md\n</guidance>" in output.whole
     write("Else/Lesson 4.md", "Other.")
     with pytest.raises(NotFoundError) as caught:
         run(desk, "readNote", path="Lesson 4")

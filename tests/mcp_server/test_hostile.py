@@ -125,7 +125,7 @@ def test_our_own_mistakes_are_told_without_their_insides(loom, talk, monkeypatch
         raise RuntimeError("a secret path /home/somebody")
 
     monkeypatch.setattr("weft.mcp_server.sessions._done", broken)
-    with pytest.raises(MCPError, match="something went wrong in the server") as told:
+    with pytest.raises(MCPError, match="internal error in the server") as told:
         talk("tree", tree=tree.id)
     assert "secret" not in str(told.value.error)
     assert "a secret path" in caplog.text

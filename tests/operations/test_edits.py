@@ -202,7 +202,7 @@ def test_a_selection_across_nodes_is_deleted_by_editing_each(loom):
     assert tree.text == "Ontime there was"
     assert [node.value.edited_from for node in edited] == [tree.value.root, upon.id, time.id]
     assert [event.kind for event in loom.read.events(tree.id)][-1] == "erase"
-    with pytest.raises(InvalidInputError, match="is not a stretch"):
+    with pytest.raises(InvalidInputError, match="is not a range"):
         tree.erase(5, 99)
 
 

@@ -16,7 +16,7 @@ from weft.store import schema
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "group_index"),  # bookkeeping, not history
-    *("calls", "pieces", "runs", "spending"),  # of the moment, and what was paid
+    *("calls", "pieces", "runs", "spending", "provider_caches"),  # of the moment, and what was paid
 }
 SPARED = {
     # In which order followers were told of events; given by the database, after the hash.

@@ -1,7 +1,7 @@
 """A grove with notes and a scripted model, for turns of runners."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from weft.grove.grove import Grove, open_grove
 from weft.grove.tree import TreeHandle
 from weft.providers.base import ModelProfile, ProviderRegistry, Request
 from weft.providers.scripted import PROFILE, Script
-from weft.testing import Scripted, SteppingClock
+from weft.testing import START, Gate, Scripted, SteppingClock
 
 NOTES = {
     "Harbour/Lamp.md": "# Lamp\n\nThe lamp of the tower burns whale oil. It was lit in 1821.\n",
@@ -26,9 +26,12 @@ class Stage:
     grove: Grove
     folder: Path
     model: Scripted
+    plants: bool = True
     tree: TreeHandle = field(init=False)
 
     def __post_init__(self) -> None:
+        if not self.plants:
+            return
         self.grove.add_agent("Teller", model_ref="scripted:teller")
         self.tree = self.grove.plant("Harbour", system_context="You keep the harbour's log.")
 
@@ -50,12 +53,21 @@ class Stage:
 
 
 @contextmanager
-def staged(address: str, folder: Path, script: Script, profile: ModelProfile = PROFILE) -> Iterator[Stage]:
-    model = Scripted(script, profile=profile)
+def staged(
+    address: str,
+    folder: Path,
+    script: Script,
+    profile: ModelProfile = PROFILE,
+    gate: Gate | None = None,
+    *,
+    plants: bool = True,
+) -> Generator[Stage]:
+    model = Scripted(script, profile=profile, gate=gate)
     with open_grove(
         address,
-        clock=SteppingClock(),
+        # A process that comes later has a later clock.
+        clock=SteppingClock(START if plants else START + 5_000_000),
         entropy=random.Random(0).randbytes,
         providers=ProviderRegistry({model.name: model}),
     ) as grove:
-        yield Stage(grove, folder, model)
+        yield Stage(grove, folder, model, plants)

@@ -27,7 +27,7 @@ def test_a_question_becomes_a_node_and_its_answer_one_below_it(file_address, tmp
         assert request.messages[-1].text == "Why is it dark?"
 
 
-@covers("runner.vault", "runner.not-in-the-notes")
+@covers("runner.vault", "runner.vault-citations-checked", "runner.not-in-the-notes")
 def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(file_address, tmp_path):
     with staged(file_address, tmp_path, ["Whale oil [1].", "I do not know."]) as stage:
         stage.mount()
@@ -40,6 +40,7 @@ def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(fi
         assert stage.sent[0].system == ("You keep the harbour's log.",)
         assert [each.call.name for each in answer.tools] == ["localSearch"]
         assert answer.notices == ()
+        assert [each.source for each in answer.node.citations] == ["Harbour/Lamp.md"]
         none = stage.tree.ask("Who invented zeppelins?", runner="vault")
         assert none.notices == ("not in the notes: nothing was found about this",)
         assert "Nothing was found" in stage.last_words()

@@ -145,7 +145,7 @@ def test_what_is_wrong_with_one_tool_keeps_no_others(desk, monkeypatch):
     broken = {"broken": EntryPoint("broken", "nowhere:tool", "weft.tools")}
     registry = ToolRegistry(installed={**installed_tools()._installed, **broken})
     off = {each.name: each.off for each in ToolService(desk.grove.caller, registry).offered() if each.off}
-    assert list(off) == ["broken", "webSearch"]
+    assert list(off) == ["broken", "readUrl", "webSearch"]
     assert "cannot be loaded" in off["broken"]
     assert "unknown search engine 'altavista'" in off["webSearch"]
     tools = desk.grove.tools
@@ -201,13 +201,13 @@ class _Searx(BaseHTTPRequestHandler):
 def test_the_web_is_off_until_it_is_chosen(desk, monkeypatch):
     monkeypatch.delenv("WEFT_WEB_SEARCH", raising=False)
     off = {each.name: each.off for each in desk.grove.tools}
-    assert [name for name, why in off.items() if why] == ["webSearch"]
+    assert [name for name, why in off.items() if why] == ["readUrl", "webSearch"]
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Searx)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
         monkeypatch.setenv("WEFT_WEB_SEARCH", f"searxng:http://127.0.0.1:{server.server_port}")
-        assert not any(each.off for each in desk.grove.tools)
+        assert [each.name for each in desk.grove.tools if each.off] == ["readUrl"]
         found = desk.grove.tools.run("webSearch", query="lamp")
     finally:
         server.shutdown()

@@ -39,6 +39,7 @@ LEFT_OUT = {
     "pieces": "work under way",
     "runs": "work under way",
     "spending": "the limits of this grove",
+    "provider_caches": "work under way",
 }
 NOT_IN_A_RECORD = {
     "grove": {"key", "owner"},

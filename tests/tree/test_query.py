@@ -61,7 +61,7 @@ def test_a_query_is_read_as_a_person_means_it(text, query):
         ("", InvalidInputError, "an empty query has no word"),
         ('"', InvalidInputError, "has no word to look for"),
         ("***", InvalidInputError, "has no word to look for"),
-        ("-cotton", InvalidInputError, "only says what not to find"),
+        ("-cotton", InvalidInputError, "has only words to leave out"),
         ("a or -b", InvalidInputError, "-b cannot be one of two choices"),
         ("a\x00b", InvalidInputError, "NUL character"),
         ("a\ud800", InvalidInputError, "lone surrogate"),

@@ -7,10 +7,11 @@ from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.terminal import LiveText, show_until_stopped
 from weft.cli.text_input import is_interactive
+from weft.tree.citation import cited_sources
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.grove.answer import Answer, AnswerStream
+    from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.runtime.runners.run_events import RunnerEvent
     from weft.runtime.tools.policy import ApprovalRequest, Approver
     from weft.tree.content import ToolCall
@@ -19,7 +20,7 @@ _ARGUMENTS = 100
 _YES = frozenset({"y", "yes"})
 
 
-def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, bool]":
+def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[TurnAnswer, bool]":
     """Print a turn until it ends; Ctrl-C stops it and keeps what came. The result, and whether it was stopped."""
     display = _AnswerDisplay(session)
     stopped = show_until_stopped(stream, display.show, display)
@@ -30,6 +31,8 @@ def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, b
         cut = ", interrupted" if answer.node.value.status is Status.INTERRUPTED else ""
         title = quoted(session.grove.tree(answer.tree_id).title)
         out.message(f"{display.agent} wrote [{answer.node.local_id}] in {title}{cut}")
+        for line in cited_sources(answer.node.citations):
+            out.message(f"  {line}")
     if answer.error is not None:
         out.message(f"incomplete: {answer.error.message}")
     elif answer.note is not None and not stopped:
@@ -38,7 +41,7 @@ def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, b
 
 
 def approver_of(session: CliSession) -> "Approver | None":
-    """Asks the person at the terminal before a tool with effects runs; None where nobody can be asked."""
+    """Asks the person at the terminal before a tool with effects runs; None where no person is present."""
     if not is_interactive() or session.out.as_json:
         return None
     return _approves

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
@@ -25,14 +26,19 @@ __all__ = ["Settings", "app", "run"]
 
 _INTERRUPTED = 130
 _PANELS: Mapping[str, Mapping[str, str]] = {
-    "Trees": {"trees": "new ls archive delete", "views": "tree read search", "nodes": "switch"},
+    "Trees": {
+        "trees": "new ls archive delete",
+        "views": "tree read compare versions bookmarks search",
+        "nodes": "switch",
+    },
     "Context": {"views": "diff", "context": "context prefer stats"},
     "Writing": {
         "nodes": "say edit merge annotate split join type commit",
         "knowledge": "attach detach",
     },
     "References": {
-        "knowledge": "vault remember tools",
+        "knowledge": "vault remember",
+        "tools": "tools",
         "references": "tag link collapse expand",
         "documents": "doc",
         "projects": "project",
@@ -55,6 +61,42 @@ _PLACES = {
 }
 
 
+_ALIASES = {"log": "read", "show": "read", "branch": "edit", "generate": "gen"}
+"""Other names of commands, which the help does not list."""
+_MEANINGS = {
+    "new": "create init plant start",
+    "ls": "list trees",
+    "delete": "rm remove destroy",
+    "read": "cat print view open text",
+    "search": "find grep query",
+    "switch": "checkout goto go cd move select",
+    "say": "add append write reply respond message",
+    "edit": "fork rewrite change amend revise",
+    "gen": "continue complete sample expand regenerate retry",
+    "annotate": "comment note remark",
+    "bookmark": "star favourite favorite mark",
+    "prune": "hide cut trim drop",
+    "restore": "unprune unhide",
+    "undo": "revert back rollback",
+    "context": "prompt window preview request",
+    "prefer": "config settings set preferences options",
+    "spend": "cost price usage budget",
+    "keys": "key login auth token secret",
+    "models": "model",
+    "agents": "agent persona character",
+    "serve": "server web ui start-server http",
+    "doctor": "status check health fix repair",
+    "export": "save dump download",
+    "import": "load upload migrate-in",
+    "compare": "siblings alternatives branches choices",
+    "versions": "revisions edits",
+    "bookmarks": "stars favourites marks",
+    "doc": "document docs file",
+    "vault": "notes folder mount",
+}
+"""Words that people try, by the command that they mean."""
+
+
 class _LazyCommands(Mapping[str, "click.Command"]):
     """Commands by name, each imported when it is looked up."""
 
@@ -62,6 +104,7 @@ class _LazyCommands(Mapping[str, "click.Command"]):
         self._commands: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> "click.Command":
+        name = _ALIASES.get(name, name)
         if name not in self._commands:
             panel, module = _PLACES[name]
             only = typer.Typer()
@@ -114,11 +157,20 @@ def _as_syntax_error(error: typer.TyperException) -> InvalidSyntaxError:
     context = cast("typer.Context | None", getattr(error, "ctx", None))
     path = "weft" if context is None else context.command_path
     hint = f"see {path} --help"
-    if question:
+    tried = re.fullmatch(r"No such command '(.+)'\.?", message)
+    meant = _meant(tried[1]) if tried and path == "weft" else None
+    if meant is not None:
+        hint = f"did you mean weft {meant}? {hint}"
+    elif question:
         names = suggestion.replace("'", "").replace(", ", " or ")
         hint = f"did you mean {names} {hint}"
     message = message.removesuffix(".")
     return InvalidSyntaxError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _meant(word: str) -> str | None:
+    """The command that a word stands for."""
+    return next((name for name, words in _MEANINGS.items() if word.lower() in words.split()), None)
 
 
 app = typer.Typer(

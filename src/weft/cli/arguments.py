@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from weft.argument_checks import Options
-from weft.cli.output import shortened, typable, visible
+from weft.cli.output import shortened, visible
 from weft.cli.session import CliSession, options_of, settings_of
 from weft.errors import WeftError
+from weft.ids import typable
 
 _NODES = 500
 _OFFER_WIDTH = 60

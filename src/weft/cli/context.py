@@ -24,7 +24,7 @@ from weft.tree.json import camel
 from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.tree.json import JsonValue
 
 
@@ -138,6 +138,7 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
                 "sha256": sent.sha256,
                 "manifest": sent.manifest.to_wire(),
                 "generation": sent.generation,
+                "cacheRequest": None if sent.cache is None else sent.cache.decode("utf-8", "replace"),
                 "checked": check,
             }
         )
@@ -152,6 +153,8 @@ def _show_sent(session: CliSession, reference: str, *, verify: bool, raw: bool, 
     if not session.out.as_json and not raw:
         equal = "equals what was sent, byte for byte" if check.is_whole else "DIFFERS from what was sent"
         session.out.text(f"{len(sent.body):,} bytes, sha256 {check.rebuilt[:16]}…: the request {equal}")
+        if sent.cache is not None:
+            session.out.text(f"it goes on from a cache, which a request of {len(sent.cache):,} bytes created")
         messages = {
             "same": "assembled again today, it is the same",
             "differs": f"assembled again today, it differs: {check.why}",
@@ -186,7 +189,7 @@ def _show_difference(
     show_changes(session, *((one.laid_out, two.laid_out) if layers else (one, two)))
 
 
-def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
+def _print_raw(session: CliSession, assembled: "Context") -> None:
     """The bodies of the requests; where there is none, what it would be made of."""
     requests = assembled.requests
     if not assembled.request.why:

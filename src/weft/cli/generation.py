@@ -1,11 +1,13 @@
 """Generate with models: gen, chat, summarise, spend."""
 
 import contextlib
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from weft.cli.answer_display import approver_of, show_answer
 from weft.cli.arguments import ContextNodes, InstructionNodes, argument, flag, option
 from weft.cli.knowledge import ToolCalls, tool_outputs
 from weft.cli.output import Column, progress_bar, quoted
@@ -13,11 +15,13 @@ from weft.cli.session import CliSession
 from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.generation.options import GenerationOptions
+from weft.runtime.runners.options import AskOptions, Runner
 from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
+    from weft.grove.tree import TreeHandle
     from weft.runtime.generation.plan import Preflight
     from weft.runtime.generation.service import Stream
 
@@ -27,6 +31,8 @@ Type and press Enter. A line that ends with \\ continues; \"\"\" begins and ends
 /next /previous   show another answer to the same question
 /again [N]        generate another answer, or N of them
 /agent NAME       choose the agent that answers
+/runner NAME      choose how turns are run: chat, vault, tools, agent or project
+/resume           let an interrupted agent go on
 /undo             undo the last step
 /where            show the current node
 /quit             end (or Ctrl-D); Ctrl-C stops an answer and keeps what came"""
@@ -111,20 +117,33 @@ def chat(
     ] = None,
     *,
     agent: Annotated[str | None, option("--agent -a AGENT", "The agent that answers.")] = None,
+    runner: Annotated[str | None, option("--runner -r NAME", AskOptions)] = None,
+    vault: Annotated[list[str] | None, option("--vault NAME", AskOptions, name="vaults")] = None,
+    use: Annotated[list[str] | None, option("--use TOOL", AskOptions, name="tool_names")] = None,
 ) -> None:
     """Chat with a model; every turn is saved. Creates a tree if the grove has none.
 
-    In a pipe every line is a turn. /help lists further commands.
+    A runner looks things up first, or lets the model call tools; before a tool with effects runs, you
+    are asked. In a pipe every line is a turn, and such tools are refused. /help lists further commands.
     """
+    options = AskOptions(runner=runner, vaults=vault or (), tool_names=use or None)
     tree, _ = starting_place(session, reference)
     if tree is not None and tree.mode is Mode.BUFFER:
         raise InvalidInputError(
             f"{quoted(tree.title)} is a buffer, not a conversation", hint="use weft type and weft gen"
         )
-    _Chat(session, tree, agent).run()
+    _Chat(session, tree, agent, options).run()
 
 
 class _Chat(Terminal):
+    """A person and a model in one tree; its turns are run by a runner."""
+
+    def __init__(
+        self, session: CliSession, tree: "TreeHandle | None", agent: str | None, options: AskOptions
+    ) -> None:
+        super().__init__(session, tree, agent)
+        self._options = options
+
     def _take(self, turn: str) -> None:
         word, _, rest = turn.strip().partition(" ")
         rest = rest.strip()
@@ -139,16 +158,32 @@ class _Chat(Terminal):
                 self._show(self._current_tree().switch(word.removeprefix("/")))
             case "/again":
                 self._answer_again(rest)
+            case "/runner":
+                self._options = replace(self._options, runner=rest or None)
+                self._session.out.message(f"turns are run by {self._options.chosen_runner}")
+            case "/resume":
+                self._ask(self._current_tree(), resume=True, runner="agent")
             case _:
                 text = self._text_of(turn)
-                self._answer(self._tree_for(text).say(text), 1)
+                self._ask(self._tree_for(text), text=text)
+
+    def _ask(self, tree: "TreeHandle", **more: Any) -> None:
+        from weft.grove.answer import start_answer  # noqa: PLC0415 - loads with the grove
+
+        session = self._session
+        options = replace(self._options, agent=self._agent, **more)
+        with start_answer(session.grove, tree.id, options, approver_of(session)) as stream:
+            show_answer(session, stream)
 
     def _answer_again(self, count: str) -> None:
         if count and not count.isdecimal():
             raise InvalidInputError(f"{count!r} is not a number", hint="for example /again 3")
         at = self._current_tree().cursor
         question = at.tail(2).nodes[0] if at.role.value == "assistant" and at.depth else at.value
-        self._answer(self._current_tree().node(question.id), int(count or 1))
+        if count or self._options.chosen_runner is Runner.CHAT:
+            self._answer(self._current_tree().node(question.id), int(count or 1))
+        else:
+            self._ask(self._current_tree(), node=question.id)
 
     def _answer(self, node: "NodeHandle", n: int) -> None:
         with node.stream(n=n, agent=self._agent) as stream:

@@ -1,4 +1,4 @@
-"""What a turn can use: attach, detach, vault, remember, tools."""
+"""What a turn can use: attach, detach, vault, remember; and --tool."""
 
 import shlex
 from collections.abc import Sequence
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
-    from weft.runtime.search.vault_indexer import VaultStatus
-    from weft.runtime.tools.service import OfferedTool
+    from weft.runtime.search.vault_status import VaultStatus
     from weft.tree.content import ToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue
@@ -194,7 +193,7 @@ def _show_status(session: CliSession, statuses: "Sequence[VaultStatus]") -> None
 
 def _say_skipped(session: CliSession, status: "VaultStatus") -> None:
     session.out.notes(
-        [f"{path} is not indexed: {reason}" for path, reason in status.skipped[:_SKIPPED_SHOWN]]
+        [f"{each.path} is not indexed: {each.reason}" for each in status.skipped[:_SKIPPED_SHOWN]]
     )
     left = len(status.skipped) - _SKIPPED_SHOWN
     if left > 0:
@@ -219,58 +218,6 @@ def remember(session: CliSession, text: Words = None) -> None:
     session.out.result(saved.value, saved.id, message)
 
 
-def tools_ls(session: CliSession) -> None:
-    """Tools that look something up for a turn; their output precedes the question. Alone: list them.
-
-    In a pipe: name, arguments and description, separated by tabs.
-    """
-
-    def wire(each: "OfferedTool") -> object:
-        return {
-            "name": each.name,
-            "description": None if each.tool is None else each.tool.description,
-            "parameters": None if each.tool is None else each.tool.schema,
-            "off": each.off,
-        }
-
-    session.out.listing(
-        list(session.grove.tools),
-        Column("tool", lambda each: each.name),
-        Column("arguments", lambda each: [] if each.tool is None else each.tool.argument_names),
-        Column(
-            "",
-            lambda each: (
-                f"off: {each.off}" if each.tool is None or each.off is not None else each.tool.description
-            ),
-            shrinks=True,
-        ),
-        wire=wire,
-    )
-
-
-def tools_run(
-    session: CliSession,
-    name: Annotated[str, argument("NAME", "weft tools lists them.")],
-    given: Annotated[
-        list[str] | None, argument("[WORDS]", "Its first argument; others as NAME=VALUE.")
-    ] = None,
-    *,
-    at: Annotated[
-        str | None, option("--at NODE", "The turn it is for: nodes on its path are not found again.")
-    ] = None,
-) -> None:
-    """Run a tool and print its output as a model would get it.
-
-    Nothing is sent; weft gen --tool and weft context --tool put the output before a question.
-    """
-    place = None if at is None else session.node(at)
-    output = session.grove.tools.run_all([_tool_call(session, name, given or [])], at=place)[0]
-    if session.out.as_json:
-        session.out.json(output)
-    else:
-        session.out.exact(output.render() + "\n")
-
-
 def tool_outputs(
     session: CliSession, wanted: Sequence[str] | None, tree: "TreeHandle", node: "NodeHandle | None"
 ) -> "Sequence[ToolOutput]":
@@ -282,7 +229,7 @@ def tool_outputs(
         words = _words(each)
         if not words:
             raise InvalidInputError(f"{each!r} names no tool", hint="--tool 'localSearch the lamp'")
-        calls.append(_tool_call(session, words[0], words[1:]))
+        calls.append(tool_call(session, words[0], words[1:]))
     return session.grove.tools.run_all(calls, at=tree.cursor if node is None else node)
 
 
@@ -294,11 +241,11 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
+def tool_call(session: CliSession, name: str, given: Sequence[str]) -> "ToolCall":
     """A tool with its arguments: plain words are its first one, others are NAME=VALUE."""
     from weft.tree.content import ToolCall  # noqa: PLC0415 - loads with the grove
 
-    tool = session.grove.tools.service.registry.tool(name)
+    tool = session.grove.tools.service.tool(name)
     names = [each.rstrip("?") for each in tool.argument_names]
     arguments: dict[str, JsonValue] = {}
     words: list[str] = []
@@ -317,7 +264,8 @@ def _value(tool: "AnyTool", name: str, text: str) -> "JsonValue":
     """The value of an argument: text where it takes text, a list also with commas, else JSON."""
     about: Any = tool.schema["properties"]
     ways = about[name].get("anyOf", [about[name]])
-    types = {str(way["type"]) for way in ways if "type" in way}
+    named: list[Any] = [way["type"] for way in ways if "type" in way]
+    types = {kind for each in named for kind in ([each] if isinstance(each, str) else each)}
     value = read_setting(f"{name}={text}")[1]
     if "string" in types:
         return value if isinstance(value, str) else text

@@ -13,10 +13,11 @@ from weft.cli.arguments import (
     flag,
     option,
 )
-from weft.cli.output import first_words, typable, where
+from weft.cli.output import first_words, where
 from weft.cli.session import HERE, CliSession
 from weft.cli.text_input import text_given
 from weft.errors import InvalidInputError
+from weft.ids import typable
 from weft.tree.node import counted
 from weft.tree.tree import Mode
 
@@ -159,13 +160,17 @@ def join(
     session.out.result(made.value, made.local_id, message)
 
 
-def type_(session: CliSession, text: Words = None) -> None:
-    """Set the uncommitted text at a buffer's end.
-
-    It replaces the uncommitted text that was there; "" clears it.
-    """
+def type_(
+    session: CliSession,
+    text: Words = None,
+    *,
+    replace: Annotated[bool, flag("--replace", 'Replace what is uncommitted; "" clears it.')] = False,
+) -> None:
+    """Add to the uncommitted text at a buffer's end."""
     tree = session.tree
-    with text_given(text, initial=tree.working_buffer) as words:
+    before = "" if replace else tree.working_buffer
+    with text_given(text, initial=tree.working_buffer if replace else "") as given:
+        words = before + given
         tree.type(words)
     if session.out.as_json:
         session.out.json({"treeId": tree.id, "workingBuffer": words})

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from weft.error_hints import Face, Hint
 from weft.errors import WeftError
-from weft.ids import PRIME
 from weft.tree.agent import AgentType
 from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds, iso, to_wire
@@ -331,8 +330,6 @@ def _padded(text: str, width: int, *, right: bool) -> str:
 FIRST_WORDS = 80
 _TITLE = 40
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
-_UNQUOTED_PRIME = "’"
-"""Read as a prime, and no shell takes it for a quotation mark."""
 _MODEL_STYLE = "dark_orange3"
 
 
@@ -354,11 +351,6 @@ def quoted(title: str) -> str:
 
 def where(title: str) -> str:
     return f"in {quoted(title)}"
-
-
-def typable(local_id: str) -> str:
-    """A local id as it can be pasted into a shell."""
-    return local_id.replace(PRIME, _UNQUOTED_PRIME)
 
 
 def ago(moment: datetime, now: int) -> str:

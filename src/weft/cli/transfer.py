@@ -1,5 +1,6 @@
 """Move groves between files and databases, and check them: export, import, backup, migrate, doctor."""
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,13 +34,25 @@ def export(
     chat: Annotated[
         bool, flag("--chat", "As a Markdown chat: the path to a NODE, or to a tree's current node.")
     ] = False,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str | None,
+        option(
+            "--format NAME",
+            "markdown, messages, html, chatgpt, open-webui, pairs, trace; default: Weft's own.",
+        ),
+    ] = None,
+    path: Annotated[str | None, option("--path NODE", "Only the path to this node.")] = None,
 ) -> None:
     """Export trees, or the whole grove, as one JSON file that can be imported again.
 
     Everything is exported except users, tokens and mounted folders, which belong to this machine.
+    With --format, one tree in another shape: Markdown, one HTML page, messages for training, and so on.
     """
     if chat:
         _export_chat(session, names or (), out, force=force)
+        return
+    if format is not None or path is not None:
+        _export_as(session, names or (), format or "markdown", path, out, force=force)
         return
     if out == STDIN and session.out.as_json:
         raise InvalidInputError("the export itself is JSON", hint="name a file for it with --out")
@@ -156,6 +169,34 @@ def _export_chat(session: CliSession, names: Sequence[str], out: str, *, force: 
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror}") from error
     session.out.result({"file": out}, out, f"wrote the chat {quoted(tree.title)} to {out}")
+
+
+def _export_as(
+    session: CliSession, names: Sequence[str], name: str, path: str | None, out: str, *, force: bool
+) -> None:
+    """One tree, or one path of it, in another shape."""
+    if len(names) > 1:
+        raise InvalidInputError("one tree is exported at a time in this format", hint="name one tree")
+    tree, node = session.place(path or (names[0] if names else None))
+    if name == "trace":
+        if node is None:
+            raise InvalidInputError("a trace is of one generated node", hint="name it with --path NODE")
+        pieces = iter([json.dumps(node.provenance().trace(), ensure_ascii=False, indent=1), "\n"])
+    else:
+        pieces = tree.export(name, node=node if path is not None else None)
+    if out == STDIN:
+        for piece in pieces:
+            session.out.exact(piece)
+        return
+    target = Path(out)
+    if target.exists() and not force:
+        raise ConflictError(f"{out} already exists", hint="overwrite it with --force")
+    try:
+        with target.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise StorageError(f"cannot write {out}: {error.strerror}") from error
+    session.out.result({"file": out}, out, f"wrote {quoted(tree.title)} to {out}")
 
 
 def _import_chat(session: CliSession, file: str, agent: str | None) -> None:

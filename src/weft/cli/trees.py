@@ -14,7 +14,7 @@ from weft.tree.tree import Mode
 
 def new(
     session: CliSession,
-    title: Annotated[str | None, argument("TITLE", "Default: the first words of the text.")] = None,
+    title: Annotated[list[str] | None, argument("TITLE", "Default: the first words of the text.")] = None,
     *,
     mode: Annotated[
         Mode, option("--mode -m", "A conversation, or one text; it never changes.")
@@ -31,7 +31,7 @@ def new(
         raise InvalidInputError("stdin can be the text or the system context, not both")
     piped = read_stdin().removesuffix("\n") if STDIN in {text, system} else ""
     tree = session.grove.plant(
-        title,
+        " ".join(title) if title else None,
         piped if text == STDIN else text,
         mode=mode,
         system_context=piped if system == STDIN else system,

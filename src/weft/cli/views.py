@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from weft.cli.arguments import TreeName, argument, flag, option
 from weft.cli.output import (
     FIRST_WORDS,
+    Column,
     Piece,
     ago,
     first_words,
@@ -20,6 +21,7 @@ from weft.cli.output import (
 )
 from weft.cli.session import CliSession
 from weft.errors import InvalidInputError
+from weft.ids import base_of, typable
 from weft.runtime.search.options import SearchOptions
 from weft.tree.citation import cited_sources
 from weft.tree.edge import SourceRole
@@ -200,6 +202,58 @@ def _heading(node: Node, names: Mapping[str, str], now: int) -> list[Piece]:
         Piece(label_of(node, names), f"bold {style_of(node)}".strip()),
         Piece(" · " + " · ".join(facts), "dim"),
     ]
+
+
+def compare(
+    session: CliSession,
+    references: Annotated[
+        list[str] | None, argument("NODE", "A node whose siblings are shown, or the nodes to compare.")
+    ] = None,
+) -> None:
+    """Show siblings in full, one below the other, each with its id."""
+    given = [session.node(each) for each in references or ()]
+    first = given[0] if given else session.tree.cursor
+    nodes = [each.value for each in given] if len(given) > 1 else [each.value for each in first.siblings]
+    if len(given) < 2 and first.id not in {node.id for node in nodes}:
+        nodes = sorted([*nodes, first.value], key=lambda node: node.id)
+    if session.out.as_json:
+        session.out.json(nodes)
+        return
+    if len(nodes) < 2:
+        session.out.message(f"[{first.local_id}] has no siblings; weft gen --number 3 makes some")
+    _show_with_headings(session, nodes, {}, "")
+
+
+def versions(
+    session: CliSession,
+    reference: Annotated[str | None, argument("NODE", "Default: the current node.")] = None,
+) -> None:
+    """List a node and its edits, the oldest first."""
+    node = session.tree.cursor if reference is None else session.node(reference)
+    # In a dialogue an edit is a sibling with the same id and a prime.
+    others = node.versions if node.tree.mode is Mode.BUFFER else [*node.siblings, node]
+    edits = {each.id: each.value for each in others if base_of(each.local_id) == base_of(node.local_id)}
+    ordered = sorted(edits.values(), key=lambda each: len(each.local_id))
+    if session.out.as_json:
+        session.out.json(ordered)
+        return
+    _show_with_headings(session, ordered, {}, "")
+
+
+def bookmarks(session: CliSession, name: TreeName = None) -> None:
+    """List the bookmarked nodes of a tree."""
+    tree = session.tree_or_current(name)
+    nodes = session.grove.read.bookmarks(tree.id)
+    names = session.agent_names
+    session.out.listing(
+        nodes,
+        Column("node", lambda node: typable(node.local_id)),
+        Column("label", lambda node: node.metadata.bookmark_label or ""),
+        Column("author", lambda node: names.get(node.author_id, "")),
+        Column("text", first_words, shrinks=True),
+        empty=f"no bookmarks in {quoted(tree.title)}; weft bookmark NODE sets one",
+        wire=wire_object,
+    )
 
 
 def diff(

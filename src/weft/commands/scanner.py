@@ -29,8 +29,8 @@ _TAG = re.compile(rf"[ \t]*+<((?:{_SHOWING})(?![\w-])|!--)", re.IGNORECASE)
 _WITHIN = re.compile(
     rf"""[`<>"“”„«»「」『』](?:(?<=<)(?:!--|/?(?:{_SHOWING})(?:\s[^<>]*+)?>)|(?<=`)`*+)?+""", re.IGNORECASE
 )
-"""What begins or ends a stretch of a line that is shown, and not said. A class of signs comes first: so whatever
-is none of them is passed over fast, and a `<` or `>` that is no tag counts as a mark too."""
+"""What begins or ends a stretch of a line that is shown, and not said. A class of signs comes first: anything
+else is passed over fast, and a `<` or `>` that is no tag counts as a mark too."""
 _QUOTES = {"“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』"}
 _VERBATIM = re.compile(
     r"\\begin\{(verbatim\*?|lstlisting|minted|alltt|quote|quotation|comment)\}", re.IGNORECASE

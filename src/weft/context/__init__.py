@@ -2,18 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from weft.context.messages import Context, fit_messages
+from weft.context.messages import ListContext, fit_messages
+from weft.context.result import Context
 
 if TYPE_CHECKING:
     # Fitting plain messages needs none of these.
     from weft.context.conversation import Conversation, ConversationTurn, PromptContextRequest, assemble_turn
+    from weft.context.engine import assemble
     from weft.context.envelope import Envelope
     from weft.context.fit import Strategy
     from weft.context.items.blocks import ToolOutput
     from weft.context.manifest import Manifest
     from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
     from weft.context.payload import Payload, record_payload
-    from weft.context.result import AssembledContext, RequestBody
+    from weft.context.request import ContextRequest
+    from weft.context.result import RequestBody
     from weft.context.settings import Preferences
     from weft.context.stored_envelope import load_envelope, store_envelope
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
@@ -23,14 +26,15 @@ else:
     __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
-    "AssembledContext",
     "Context",
+    "ContextRequest",
     "Conversation",
     "ConversationTurn",
     "EntryKind",
     "Envelope",
     "Estimator",
     "EstimatorLike",
+    "ListContext",
     "Manifest",
     "ManifestEntry",
     "Outcome",
@@ -40,6 +44,7 @@ __all__ = [
     "RequestBody",
     "Strategy",
     "ToolOutput",
+    "assemble",
     "assemble_turn",
     "estimator_of",
     "fit_messages",

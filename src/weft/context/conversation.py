@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from weft.context.engine import assemble
 from weft.context.envelope import Envelope
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached
-from weft.context.layered import assemble_layers
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile, Strip
 from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import Standing, SystemParts
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tokens import DEFAULT, NO_LIMIT, Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import (
     Content,
@@ -88,7 +87,7 @@ class PromptContextRequest:
             "userText": self.user_text,
             "attachments": [_attachment_to_wire(each) for each in self.attachments],
             "toolOutputs": [
-                {"name": each.name, "content": each.content, "attributes": dict(each.attributes)}
+                {"name": each.name, "content": each.whole, "attributes": dict(each.attributes)}
                 for each in self.tool_outputs
             ],
             "provider": self.provider,
@@ -106,6 +105,7 @@ def assemble_turn(
     rows, contents, attached = _rows(conversation)
     asked = ContextRequest(
         mode=Mode.DIALOGUE,
+        layered=True,
         outline=PathOutline(tail=rows),
         budget=NO_LIMIT if request.budget is None else request.budget,
         window=conversation.window,
@@ -129,7 +129,7 @@ def assemble_turn(
         alone=bool(request.user_text or request.attachments),
         settings=conversation.settings,
     )
-    return assemble_layers(asked, contents)
+    return assemble(asked, contents).laid_out
 
 
 def _rows(conversation: Conversation) -> tuple[list[Candidate], dict[str, Content], list[Attached]]:

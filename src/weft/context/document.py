@@ -8,7 +8,7 @@ from weft.context.items.blocks import shown_content
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached, current_items
 from weft.context.request import ContextRequest
-from weft.context.rows import ExtraSource, Reason, least_of_content, tokens_of_content
+from weft.context.rows import SPOKEN, Candidate, ExtraSource, Reason, least_of_content, tokens_of_content
 from weft.context.tokens import Estimator
 from weft.tree.content import Content, Mixed, Text, kind_of
 from weft.tree.edge import SourceRole
@@ -26,7 +26,15 @@ def document_of(parts: Iterable[Part]) -> str:
 
 def references_of(parts: Iterable[Part]) -> tuple[Message, ...]:
     """The references as one message, in their order; nothing where there are none."""
-    return compose(parts, names=None, prefill=False).messages
+    return compose(list(parts), names=None, prefill=False).messages
+
+
+def words_alone(_level: int, row: Candidate) -> Candidate:
+    """A document has no tools and no pictures: only order connects its levels."""
+    if row.kind == "text" and row.role != "tool":
+        return row
+    left_out = row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS)
+    return row._replace(asks=False, answers=False, left_out=left_out)
 
 
 def with_item_sources(request: ContextRequest) -> ContextRequest:

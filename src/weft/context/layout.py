@@ -3,11 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from weft.context.assemble import plan_context
-from weft.context.checks import system_over
-from weft.context.items.blocks import clean, render_tools
+from weft.context.items.blocks import READ_URL, clean, is_unread, render_tools
 from weft.context.items.inline import Inline
-from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, ItemType, LayerId
+from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem
 from weft.context.items.library import (
     Attached,
     Given,
@@ -18,13 +16,14 @@ from weft.context.items.library import (
     current_items,
     promote,
 )
-from weft.context.request import INPUT, ContextRequest, Layout, Pending, Placed, Plan, SystemLayers
+from weft.context.path_fit import fit_path
+from weft.context.plan import Plan
+from weft.context.request import INPUT, ContextRequest, Layout, Placed, SystemLayers
 from weft.context.rows import Candidate, PathOutline, Reason, answers_of
 from weft.context.settings import Changed, Placement
 from weft.context.shorten import least_tokens
-from weft.context.system import SystemContext, standing_layer
-from weft.errors import InvalidInputError
-from weft.tree.content import Text
+from weft.context.system import standing_layer
+from weft.context.tool_pairs import settled
 
 _GRID = 16
 _FEW, _BITS = 4, 6
@@ -32,33 +31,37 @@ _RECENT = 64
 """Levels from the end among which those are that may have to be shortened."""
 
 
-def plan_layers(request: ContextRequest) -> Plan:
-    """Build the layers of a turn. Reads the items' texts, and none of the path's."""
-    if not request.dialogue:
-        raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
-    exchange = 0 if request.run or request.alone else _exchange(request)
-    plan = _planned(request, exchange)
-    if (request.run or exchange) and plan.layout is not None and plan.layout.first_live not in plan.sent:
-        # The turn is cut, and a run goes on from it: its items belong to an earlier turn now.
-        return _planned(replace(request, run=0))
-    return plan
+def lay_out_layers(plan: Plan, *, turn_is_cut: bool = False) -> None:
+    """Decide what is in which layer. Reads the items' texts, and none of the path's.
 
-
-def _planned(request: ContextRequest, exchange: int = 0) -> Plan:
-    layout = _read(request, exchange)
+    Where the turn itself is cut, and a run or tool calls go on from it, its items belong to an earlier turn.
+    """
+    request = plan.request
+    if turn_is_cut:
+        layout = _layout_of(request, plan.outline, 0)
+    else:
+        exchange = 0 if request.run or request.alone else _exchange(request, plan.outline.tail)
+        layout = _layout_of(request, plan.outline, request.run, exchange)
     layout = replace(layout, placed=tuple(_placed(layout, request)), system=_system(request, layout))
-    prepared = _prepared(request, layout)
-    plan_items = _plan_inline if request.settings.library is Placement.INLINE else _plan_system
-    plan, prefaces = plan_items(prepared, layout)
-    if layout.first_live in prefaces:
-        prepared = replace(plan.request, turn_at=layout.first_live)
-        return replace(plan, request=prepared, prefaces=prefaces, layout=layout)
-    return replace(plan, prefaces=prefaces, layout=layout)
+    plan.layout = layout
+    plan.system = layout.system.context(request.estimator)
+    if request.settings.library is Placement.INLINE:
+        extra = _extras(request, layout)
+        plan.inline = Inline(
+            layout=layout,
+            share=_share(request),
+            estimator=request.estimator,
+            readers=request.readers,
+            extra=extra,
+        )
+        plan.rows = plan.inline.ruled(layout.outline)
+    else:
+        plan.prefaces = _turn_preface(request, layout)
+        plan.rows = _priced(layout.outline, plan.prefaces, request, None)
 
 
-def _exchange(request: ContextRequest) -> int:
+def _exchange(request: ContextRequest, rows: Sequence[Candidate]) -> int:
     """How many levels at the path's end are tool calls and their results: the turn before them goes on."""
-    rows = request.outline.tail
     if request.pending.text or request.items:
         return 0
     end = len(rows)
@@ -80,21 +83,23 @@ def _skipped(rows: Sequence[Candidate], end: int, wanted: Callable[[Candidate], 
     return start
 
 
-def _read(request: ContextRequest, exchange: int = 0) -> Layout:
+def _layout_of(request: ContextRequest, outline: PathOutline, run: int, exchange: int = 0) -> Layout:
     """Find the current turn, add the input to the path, cut off what the strip replaces."""
-    outline, run = request.outline, request.run or exchange
+    follows = run or exchange
     offset = max(0, request.folded - 1)
     count = outline.first + len(outline.tail)
-    turn = count if request.alone else _turn(outline, count - run)
+    turn = count if request.alone else _turn(outline, count - follows)
     if request.folded:
         # The row in the place of reduced levels belongs to no turn.
         turn = max(1, turn)
     live = [
-        level for level in range(max(turn, outline.first), count - run) if outline.at(level).left_out is None
+        level
+        for level in range(max(turn, outline.first), count - follows)
+        if outline.at(level).left_out is None
     ]
-    if run and not live:
+    if follows and not live:
         # The turn itself is folded: its items belong to an earlier turn now.
-        return _read(replace(request, run=0))
+        return _layout_of(request, outline, 0)
     attached = [each._replace(level=each.level - offset) for each in request.attached]
     if request.folded:
         # The items of the folded levels are attached to none of those that are left.
@@ -106,38 +111,39 @@ def _read(request: ContextRequest, exchange: int = 0) -> Layout:
         outline = _with_input(outline, request)
         live.append(count)
     attached = _readable(attached, request, turn)
-    said = [level for level in live if outline.at(level).tokens]
+    spoken = [level for level in live if outline.at(level).tokens]
     # Of a turn of many messages only the recent ones are always sent: its items must be there.
-    said = said[-max(1, request.preferences.minimum_recent_nodes) :]
+    spoken = spoken[-max(1, request.preferences.minimum_recent_nodes) :]
     layout = Layout(
-        outline=_with_start(outline),
+        outline=outline,
         offset=offset,
         turn=turn,
-        spoken=count - 1 if request.run else turn,
-        exchange=exchange,
+        spoken=count - 1 if run else turn,
         # A turn may begin with an empty node, as a tree does; what is said comes after it.
-        first_live=next(iter(said or live), None),
+        first_live=next(iter(spoken or live), None),
+        exchange=exchange,
+        goes_on=follows > 0,
         attached=tuple(attached),
     )
     return _stripped(layout, request)
 
 
 def _readable(attached: Sequence[Attached], request: ContextRequest, turn: int) -> list[Attached]:
-    """Leave out pages that were never read, and what the turn brings if its source is gone; the library stays."""
+    """Leave out pages that the model cannot read, and what the turn brings if its source is gone."""
     known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
 
     def why(each: Attached) -> Reason | None:
         name = each.item.id
         if each.left_out is not None:
             return each.left_out
-        if each.item.type == ItemType.URL and not each.item.content.strip() and name not in request.fresh:
+        if is_unread(each.item) and name not in request.fresh and READ_URL not in request.readers:
             return Reason.UNREAD
         return Reason.DELETED if each.level >= turn and name in request.deleted - known else None
 
     return [each._replace(left_out=why(each)) for each in attached]
 
 
-def _with_start(outline: PathOutline) -> PathOutline:
+def with_start(outline: PathOutline) -> PathOutline:
     """The first level's tokens change with what is before its words; its place does not."""
     if outline.start is not None or outline.between is not None or not outline.tail:
         return outline
@@ -154,9 +160,19 @@ def _turn(outline: PathOutline, end: int) -> int:
     return level
 
 
+def with_input(request: ContextRequest) -> PathOutline:
+    """The path of a request without layers: pending input is a level like any other, the newest."""
+    text = request.pending.text
+    return (
+        _with_input(request.outline, request)
+        if (text.strip() if request.dialogue else text)
+        else request.outline
+    )
+
+
 def _with_input(outline: PathOutline, request: ContextRequest) -> PathOutline:
     rows, text = outline.tail or outline.head, request.pending.text
-    tokens = request.estimator.of_text(text) if text else 0
+    tokens = max(1, request.estimator.of_text(text)) if text else 0
     row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
     return replace(outline, tail=[*outline.tail, row])
 
@@ -172,9 +188,11 @@ def _stripped(layout: Layout, request: ContextRequest) -> Layout:
         # What is kept was not read, or there is nothing before it to replace.
         return layout
     cut = start - outline.first
+    rest = PathOutline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler)
     return replace(
         layout,
-        outline=PathOutline(tail=outline.tail[cut:], start=outline.tail[cut - 1].ruler),
+        # A tool group may have lost its beginning.
+        outline=settled(rest, request.estimator),
         offset=layout.offset + start,
         turn=layout.turn - start,
         spoken=layout.spoken - start,
@@ -248,9 +266,7 @@ def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:
 
 def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
     estimator = request.estimator
-    standing = standing_layer(
-        request.parts, request.standing, request.preferences.instructions, estimator, budget=request.budget
-    )
+    standing = standing_layer(request.parts, request.standing, request.preferences.instructions, estimator)
     held: tuple[Held, ...] = ()
     if request.settings.library is Placement.SYSTEM:
         held = promote(
@@ -271,10 +287,10 @@ def _system(request: ContextRequest, layout: Layout) -> SystemLayers:
         texts=texts,
         sizes=tuple(estimator.of_text(text) + joint for text in texts),
         heading=estimator.of_text(LIBRARY_HEADING) + joint if held else 0,
-        tools=sum(estimator.of_text(tool.json) + joint for tool in request.tools),
         descriptions=clean(request.tool_descriptions).strip(),
         memory=clean(request.memory_block).strip(),
         summary=f"{SUMMARY_HEADING}\n{summary}" if summary else "",
+        tools=sum(estimator.of_text(tool.json) + joint for tool in request.tools),
     )
 
 
@@ -290,33 +306,6 @@ def _share(request: ContextRequest) -> int:
     return most // unit * unit
 
 
-def _prepared(request: ContextRequest, layout: Layout) -> ContextRequest:
-    """The request of the laid out path, with its system context made."""
-    estimator, system = request.estimator, layout.system
-    sizes = list(system.standing.sizes)
-    library = system.heading + sum(system.sizes)
-    if system.held:
-        sizes.append((LayerId.LIBRARY.value, library))
-    extra = (
-        ("tool descriptions", system.descriptions),
-        ("memory block", system.memory),
-        ("summary", system.summary),
-    )
-    sizes += [(name, estimator.of_text(text) + estimator.joint) for name, text in extra if text]
-    sizes += [("tools", system.tools)] if system.tools else []
-    total = sum(size for _, size in sizes)
-    if total > request.budget:
-        raise system_over(total, request.budget, sizes, library=library)
-    return replace(
-        request,
-        outline=layout.outline,
-        offset=layout.offset,
-        pending=Pending(sources=request.pending.sources),
-        own={**request.own, INPUT: Text(request.pending.text)},
-        prepared=SystemContext(system.text, total, ()),
-    )
-
-
 def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
     tools = render_tools(request.tool_outputs)
     loom = clean(request.loom_context).strip()
@@ -325,8 +314,8 @@ def _extras(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
     return {layout.first_live: Preface(tools=tools, loom=loom)}
 
 
-def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
-    """The library is in the system message; only the current turn has something before its words."""
+def _turn_preface(request: ContextRequest, layout: Layout) -> dict[int, Preface]:
+    """Where the library is in the system message, only the current turn has something before its words."""
     prefaces = _extras(request, layout)
     if layout.first_live is not None and layout.attached:
         items = current_items(layout.attached, turn=layout.turn, fresh=request.fresh)
@@ -339,54 +328,44 @@ def _plan_system(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[in
             if held is not None and (not appended or held.item.sha256 == item.sha256):
                 references.append(ItemReference(item, held.revision))
             else:
-                given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
+                revision = 1 if held is None else held.revision + 1
+                given.append(Given(item=item, revision=revision, readers=request.readers))
         prefaces[layout.first_live] = replace(
             prefaces.get(layout.first_live, Preface()),
             references=tuple(references),
             given=tuple(given),
             images=tuple(image for item in items for image in item.images),
         )
-    prefaces = {level: preface for level, preface in prefaces.items() if preface}
-    outline = _priced(layout.outline, prefaces, request, None)
-    return plan_context(
-        request if outline is request.outline else replace(request, outline=outline)
-    ), prefaces
+    return {level: preface for level, preface in prefaces.items() if preface}
 
 
-def _plan_inline(request: ContextRequest, layout: Layout) -> tuple[Plan, dict[int, Preface]]:
-    """Everything as it was sent if it fits; else the cut that fits with what it makes us give again."""
-    inline = Inline(
-        layout=layout,
-        share=_share(request),
-        estimator=request.estimator,
-        readers=request.readers,
-        extra=_extras(request, layout),
-    )
-    ruled = inline.ruled(layout.outline)
-    levels = [level for level, row in layout.outline.known() if row.left_out is None]
-    whole = inline.layout_of(levels)
+def fit_inline(plan: Plan, inline: Inline) -> None:
+    """Everything as it was sent if it fits; else the cut that fits with the items that it makes us give again."""
+    rows, request = plan.rows, plan.request
+    whole = inline.layout_of([level for level, row in rows.known() if row.left_out is None])
 
-    def planned(prefaces: Mapping[int, Preface], costs: Mapping[int, int] | None = None) -> Plan:
-        return plan_context(replace(request, outline=_priced(ruled, prefaces, request, costs)))
+    def fit_with(prefaces: Mapping[int, Preface], costs: Mapping[int, int] | None = None) -> None:
+        fit_path(plan, _priced(rows, prefaces, request, costs))
 
-    plan = planned(whole)
-    if not plan.fit.truncated and not plan.fit.shortened:
-        return plan, inline.compacted(whole, ())
+    fit_with(whole)
+    if plan.whole:
+        plan.prefaces = inline.compacted(whole, ())
+        return
     bearing = whole | inline.unsure()
-    tries: list[Callable[[], Plan]] = [
-        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
+    tries: list[Callable[[], None]] = [
+        lambda: fit_with(bearing, inline.charged_last(plan.cut.head)),
         # The head may have grown or shrunk with other prices.
-        lambda: planned(bearing, inline.charged_last(plan.fit.head)),
-        lambda: planned(inline.layout_of(plan.sent)),
-        lambda: planned(bearing, inline.charged_everywhere()),
+        lambda: fit_with(bearing, inline.charged_last(plan.cut.head)),
+        lambda: fit_with(inline.layout_of(plan.sent)),
+        lambda: fit_with(bearing, inline.charged_everywhere()),
     ]
-    found = whole
+    prefaces = whole
     for again in tries:
-        plan = again()
-        found = inline.layout_of(plan.sent)
-        if _holds(plan, found):
+        again()
+        prefaces = inline.layout_of(plan.sent)
+        if _holds(plan, prefaces):
             break
-    return plan, inline.compacted(found, set(plan.fit.shortened))
+    plan.prefaces = inline.compacted(prefaces, set(plan.cut.shortened))
 
 
 def _holds(plan: Plan, prefaces: Mapping[int, Preface]) -> bool:
@@ -398,7 +377,7 @@ def _holds(plan: Plan, prefaces: Mapping[int, Preface]) -> bool:
         if preface is None:
             continue
         cost = preface.costs(estimator, asked=row.tokens > 0).total
-        if level not in plan.fit.shortened:
+        if level not in plan.cut.shortened:
             over += cost - row.before
         else:
             _, room = plan.allowed(level)

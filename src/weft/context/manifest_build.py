@@ -1,23 +1,22 @@
 """The manifest of an assembly: a walk over the parts of every level, the sources, the items and the additions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from dataclasses import fields, replace
 
-from weft.context.dialogue import CLOSING, OPENING, Composed, Joined, Part, frame_tokens
+from weft.context.dialogue import CLOSING, OPENING, Joined, frame_tokens
 from weft.context.envelope import Layer
 from weft.context.items.blocks import ItemForm, render_item
 from weft.context.items.item_types import LayerId
 from weft.context.items.library import Costs, Given, Held, Preface
+from weft.context.kept_levels import KeptLevel, KeptSource
 from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece, Run
-from weft.context.request import INPUT, Layout, Placed, Plan
-from weft.context.rows import Candidate, ExtraSource, Reason
+from weft.context.plan import Plan
+from weft.context.request import INPUT, Layout, Placed
+from weft.context.rows import ExtraSource, Reason
 from weft.context.settings import Placement
 from weft.context.tool_text import tag_tokens
-from weft.tree.content import Content
 from weft.tree.json import JsonValue, camel
 from weft.tree.json_names import to_wire
-from weft.tree.message import Message
 
 COLLAPSED = "collapsed"
 """The id of a row that replaces the oldest levels by their summaries."""
@@ -29,57 +28,9 @@ _OUTLINED = "over the library's share: {}, an intended change of the prefix"
 _REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"
 
 
-@dataclass(slots=True)
-class RenderedSource:
-    """A further source as it was rendered."""
-
-    extra: ExtraSource
-    part: Part
-    tokens: int
-    """With its frame."""
-    shortened: bool
-
-
-@dataclass(slots=True)
-class KeptLevel:
-    """One kept level: its parts in the order in which they are sent."""
-
-    number: int
-    row: Candidate
-    parts: list[Part] = field(default_factory=list[Part])
-    tokens: int = 0
-    """Of its own content, as it is sent."""
-    shortened: bool = False
-    references: list[RenderedSource] = field(default_factory=list[RenderedSource])
-    preface: Preface | None = None
-    heading: int = 0
-    """Tokens of a heading between the preface and the words."""
-    content: Content | None = None
-    """What it says, with its preface."""
-
-    @property
-    def cut(self) -> bool:
-        """Whether its words or its items had to be shortened."""
-        given = () if self.preface is None else self.preface.given
-        return self.shortened or any(each.shown is not None for each in given)
-
-
-class Rendered(NamedTuple):
-    """The kept levels, and the messages they became."""
-
-    levels: Sequence[KeptLevel]
-    composed: Composed | None
-    marker: Part | None
-    preface: Part | None
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        return () if self.composed is None else self.composed.messages
-
-
-def account_for(plan: Plan, rendered: Rendered, layers: Sequence[Layer] = ()) -> list[Piece]:
+def account_for(plan: Plan, layers: Sequence[Layer] = ()) -> list[Piece]:
     """What became of every candidate."""
-    return _Account(plan, rendered).pieces(layers)
+    return _Account(plan).pieces(layers)
 
 
 def settings_of(plan: Plan) -> dict[str, JsonValue]:
@@ -105,12 +56,12 @@ def settings_of(plan: Plan) -> dict[str, JsonValue]:
 
 
 class _Account:
-    def __init__(self, plan: Plan, rendered: Rendered) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.request = plan.request
-        self.rendered = rendered
-        self.levels = rendered.levels
-        self.composed = rendered.composed
+        self.written = plan.written
+        self.levels = plan.written.levels
+        self.composed = plan.written.composed
         self.estimator = plan.request.estimator
         joined = () if self.composed is None else self.composed.joined
         self.by_level = {each.part.level: each for each in joined if each.part.level is not None}
@@ -137,14 +88,14 @@ class _Account:
         return [*found, *self._after_document()]
 
     def _path(self) -> list[Piece]:
-        runs, gaps = _Runs(self.request.offset), self._gaps()
+        runs, gaps = _Runs(self.plan.offset), self._gaps()
         sources: list[Piece] = []
         added: list[Piece] = []
         for level in self.levels:
             while gaps and level.number > gaps[0][0]:
                 runs.close(gaps.pop(0)[1])
             entry = self._entry(level)
-            sources += [self._reference(each) for each in level.references]
+            sources += [self._reference(each) for each in level.sources]
             if level.row.id == COLLAPSED:
                 reason = "stands for what was pruned"
                 runs.close(_added(level.row.local_id, entry[3], reason, tokens=entry[2]))
@@ -161,7 +112,7 @@ class _Account:
         """The placeholder of a folded range: an addition, and the node in whose place it is counts as folded."""
         name = "" if level.row.instead is None else level.row.instead.group
         _, _, tokens, size = entry
-        reason, position = f"stands for the folded range {name}", level.number + self.request.offset
+        reason, position = f"stands for the folded range {name}", level.number + self.plan.offset
         return _added(name, size, reason, tokens=tokens, position=position)
 
     def _sources_left_out(self, kept: set[int]) -> Iterator[Piece]:
@@ -208,7 +159,7 @@ class _Account:
         return self.plan.prices.seam + (self.estimator.of_text(said) + seam if said else 0)
 
     def _why(self, number: int) -> str:
-        found = self.plan.fit
+        found = self.plan.cut
         if not found.truncated:
             return "fits"
         if number == found.anchor:
@@ -224,7 +175,7 @@ class _Account:
         heading = self.estimator.of_text(joined.heading) + self.estimator.seam if joined.heading else 0
         return heading + (self.plan.prices.joint if joined.joint else 0)
 
-    def _reference(self, each: RenderedSource) -> Run:
+    def _reference(self, each: KeptSource) -> Run:
         added = self._joint(self.by_part.get(id(each.part)))
         if self.composed is None:
             added = self.estimator.joint
@@ -245,14 +196,14 @@ class _Account:
         )
 
     def _additions(self) -> Iterator[Piece]:
-        of_text, found, marker = self.estimator.of_text, self.plan.fit, self.rendered.marker
+        of_text, found, marker = self.estimator.of_text, self.plan.cut, self.written.marker
         if marker is not None:
             tokens = found.marker_tokens
             if self.request.dialogue:
                 tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
             yield _added("marker", tokens, "stands for what was left out")
-        if self.rendered.preface is not None:
-            tokens = of_text(self.request.preface) + self._joint(self.by_part.get(id(self.rendered.preface)))
+        if self.written.preface is not None:
+            tokens = of_text(self.request.preface) + self._joint(self.by_part.get(id(self.written.preface)))
             yield _added("loom context", tokens, "before the current turn")
         if self.composed is not None and self.composed.opened:
             yield _added("opening", of_text(OPENING), "a request starts with a user message")
@@ -270,7 +221,7 @@ class _Account:
 
     def _gaps(self) -> list[tuple[int, Piece]]:
         """The removed ranges and what is left out among them, each with the level before which it is."""
-        plan, sketch, offset = self.plan, self.plan.sketch, self.request.offset
+        plan, sketch, offset = self.plan, self.plan.sketch, self.plan.offset
         pieces: list[tuple[int, Piece]] = []
         for start, stop in plan.removed:
             gap = Gap(
@@ -285,7 +236,7 @@ class _Account:
             )
             pieces.append((start, gap))
         for level in plan.reasons:
-            if plan.fit.head <= level < plan.fit.tail and level != plan.fit.anchor:
+            if plan.cut.head <= level < plan.cut.tail and level != plan.cut.anchor:
                 row = plan.rows.at(level)
                 outcome, reason, _, size = self._entry(KeptLevel(level, row))
                 pieces.append((level, _left_out(row.local_id, outcome, reason, size, level + offset)))

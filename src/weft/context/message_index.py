@@ -6,7 +6,7 @@ from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple, cast
 
-from weft.context.fit import Columns, Sketch, SkippedRange
+from weft.context.columns import Columns, Sketch, SkippedRange
 from weft.context.masking import Mask, MaskedSums, MaskRule, ToolResults
 from weft.context.message_dict import (
     ROLES,

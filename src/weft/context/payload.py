@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from weft.context.cache.controls import CacheControls
 from weft.context.cache.prediction import Prediction
-from weft.context.envelope import Envelope
-from weft.context.manifest_entries import NO_LIMIT
+from weft.context.envelope import Envelope, canonical
+from weft.context.tokens import NO_LIMIT
 from weft.tree.json import JsonObject, JsonValue
+from weft.tree.message import message_to_wire
 
 _EMPTY = "(empty)"
 
@@ -45,6 +46,9 @@ class Payload:
                 f"## {layer.id.value} · {layer.label} · {layer.tokens:,} tokens · {stable} · {layer.hash[:12]}",
             ]
             lines.append(layer.text or _EMPTY)
+        if envelope.exchange:
+            lines += ["", "## after L5"]
+            lines += [canonical(message_to_wire(message)) for message in envelope.exchange]
         if self.controls is not None and self.controls.marks:
             lines += ["", "## cache marks"]
             lines += [

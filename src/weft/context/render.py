@@ -1,84 +1,42 @@
-"""From a plan and the texts that it asked for to the request itself."""
+"""From the kept levels to the request itself: the messages or the document, the layers, and the manifest."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from functools import cache
 
-from weft.context.assemble import plan_context
-from weft.context.dialogue import (
-    Composed,
-    Part,
-    compose,
-    frame_tokens,
-    pair_up,
-    reference_blocks,
-)
+from weft.context.dialogue import Part
 from weft.context.document import document_of, references_of
-from weft.context.envelope import Envelope
-from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_build import KeptLevel, Rendered, RenderedSource, account_for, settings_of
-from weft.context.request import INPUT, ContextRequest, Plan
-from weft.context.result import AssembledContext
-from weft.context.rows import Candidate, ExtraSource, shortened_content, tokens_of_content
-from weft.context.tokens import JOINT, Estimator
-from weft.context.tool_pairs import masked_content, without_unpaired
-from weft.errors import InvalidInputError
-from weft.tree.content import (
-    Block,
-    Content,
-    Mixed,
-    Text,
-    blocks_of,
-    spoken_text,
+from weft.context.envelope import Envelope, Layer, Segment, canonical, sha256_of
+from weft.context.items.blocks import has_nul
+from weft.context.items.item_types import ContextItem, LayerId
+from weft.context.items.library import Preface
+from weft.context.kept_levels import (
+    KeptLevel,
+    content_of,
+    parts_in_order,
+    shortened_ids,
+    shown_content_of,
 )
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_build import account_for, settings_of
+from weft.context.plan import Plan
+from weft.context.request import Layout
+from weft.context.result import Context
+from weft.context.rows import Reason, tokens_of_content
+from weft.context.tokens import JOINT
+from weft.tree.content import Content, Text, content_to_wire, spoken_text
 from weft.tree.json import JsonValue
 from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
-
-_SPEAKERS = {"assistant": Role.ASSISTANT, "tool": Role.TOOL}
-
-
-def assemble(request: ContextRequest, contents: Mapping[str, Content]) -> AssembledContext:
-    """Plan and render at once, where all contents are at hand."""
-    return write_context(plan_context(request), lambda _: contents)
+from weft.tree.tool_spec import ToolSpec
 
 
-def write_context(plan: Plan, read: Callable[[Plan], Mapping[str, Content]]) -> AssembledContext:
-    """The request that was planned, within its budget for certain. `read` gets the contents of `plan.wanted`.
-
-    An exact count of the whole may pass that of its parts by more than the seams allow for:
-    then a little less is planned.
-    """
-    found = render_context(plan, read(plan))
-    while plan.request.estimator.seam:
-        over = measured(found, plan.request.estimator) - plan.request.budget
-        if over <= 0:
-            break
-        plan = plan_context(replace(plan.request, held_back=plan.request.held_back + over))
-        found = render_context(plan, read(plan))
-    return found
-
-
-def measured(context: AssembledContext | Envelope, estimator: Estimator) -> int:
-    """What a request costs as it is sent."""
-    further = context.memory_block if isinstance(context, Envelope) else context.document
-    texts = [context.system, further or ""]
-    texts += [tool.json for tool in context.tools] if isinstance(context, Envelope) else []
-    tokens = sum(estimator.of_text(text) for text in texts if text)
-    if further and context.messages and not isinstance(context, Envelope):
-        tokens += estimator.joint
-    blocks = (block for message in context.messages for block in message.blocks)
-    return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
-
-
-def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
-    """Write the request that was planned. `contents` has every id of `plan.wanted`."""
-    rendered = render_levels(plan, contents)
-    request, messages, document = plan.request, rendered.messages, None
-    if rendered.composed is None:
-        document = document_of(_in_order(plan, rendered.levels, rendered.marker))
-        references = [each.part for level in rendered.levels for each in level.references]
+def render_plain(plan: Plan) -> Context:
+    """A dialogue as its messages, a document as one text."""
+    request, written, system = plan.request, plan.written, plan.system.text
+    messages, document = written.messages, None
+    if not request.dialogue:
+        document = document_of(parts_in_order(plan, written.levels, written.marker))
+        references = [each.part for level in written.levels for each in level.sources]
         if request.preface:
             # A loom-aware agent is a chat model: all that it is told of the tree follows the document.
             text = JOINT.join(filter(None, [document, request.preface]))
@@ -87,212 +45,231 @@ def render_context(plan: Plan, contents: Mapping[str, Content]) -> AssembledCont
         messages = (*references_of(references), *request.after)
 
     def facts() -> Facts:
-        digest = digest_of(plan.system.text, document, messages)
+        digest = digest_of(system, document, messages)
         return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
 
-    return AssembledContext(
-        system=plan.system.text,
+    return Context(
+        system=system,
         messages=messages,
         document=document,
-        manifest=Manifest(facts, lambda: account_for(plan, rendered)),
+        manifest=Manifest(facts, lambda: account_for(plan)),
         budget=request.budget,
-        truncated=plan.fit.truncated,
+        truncated=plan.cut.truncated,
         removed_nodes=plan.removed_nodes,
-        shortened=shortened_ids(plan, rendered.levels),
+        shortened=shortened_ids(plan),
         masked=plan.masked,
         estimator=request.estimator,
         unsummarised=plan.unsummarised,
     )
 
 
-def render_levels(plan: Plan, contents: Mapping[str, Content]) -> Rendered:
-    """Every kept level as it is sent, and the messages they become."""
-    known, write = plan.known, _Rendering(plan, contents).level
-    levels = [known.get(number) or write(plan, number) for number in plan.kept]
-    if plan.is_reusable:
-        special = plan.special
-        fresh = (level for level in levels if level.number not in known)
-        plan.rows.rendered.update((level.number, level) for level in fresh if level.number not in special)
-    marker = Part(Role.USER, (Text(plan.fit.marker),)) if plan.fit.marker else None
-    preface = _put_before_turn(plan, levels)
-    composed = _composed(plan, levels, marker) if plan.request.dialogue else None
-    return Rendered(levels, composed, marker, preface)
+def digest_of(
+    system: str, further: str | None, messages: Iterable[Message], tools: Iterable[ToolSpec] = ()
+) -> str:
+    """The SHA-256 by which what was sent is known again. `further` is the document, or the memory block."""
+    wire = [message_to_wire(message) for message in messages]
+    return sha256_of(canonical([system, further, wire, *(tool.to_wire() for tool in tools)]))
 
 
-def _put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
-    """The preface is right before the words of this turn, or after a model's last ones."""
-    if not plan.request.preface or not plan.request.dialogue or not levels:
-        return None
-    preface = Part(Role.USER, (Text(plan.request.preface),))
-    start = len(levels)
-    while start and (levels[start - 1].row.role == "user" or not levels[start - 1].parts):
-        start -= 1
-    if start == 0:
-        # Where one person wrote the whole path, only the last words are this turn's, or those with items.
-        places = (index for index, level in enumerate(levels) if level.number == plan.request.turn_at)
-        start = next(places, len(levels) - 1)
-    if start < len(levels):
-        levels[start].parts.insert(0, preface)
+def tokens_sent(context: Context) -> int:
+    """What a request costs as it is sent, counted from its texts."""
+    estimator, envelope = context.estimator, context.envelope
+    system = context.system if envelope is None else envelope.system
+    further = context.document if envelope is None else envelope.memory_block
+    tools = () if envelope is None else envelope.tools
+    tokens = sum(
+        estimator.of_text(text) for text in (system, further, *(tool.json for tool in tools)) if text
+    )
+    if context.document and context.messages:
+        tokens += estimator.joint
+    blocks = (block for message in context.messages for block in message.blocks)
+    return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
+
+
+def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> Context:
+    """A dialogue in its layers: the envelope, and the same as messages."""
+    request, system, written = plan.request, layout.system, plan.written
+    messages = _summarised(written.messages, system.summary)
+    levels: dict[int, KeptLevel] = {}
+    if plan.prefaces:
+        levels = {level.number: level for level in written.levels if level.preface is not None}
+    history, rest = _history(layout, messages, _current(plan, layout, levels, contents))
+    typed = _typed(plan, layout, contents)
+
+    @cache
+    def layers() -> tuple[Layer, ...]:
+        stable = not request.unsettled
+        spoken = [
+            _message_segment(str(index), each, stable=stable) for index, each in enumerate(messages[:history])
+        ]
+        if rest:
+            spoken.append(Segment(str(history), rest, stable, {"role": "user", "merged": True}))
+        return _layers(plan, layout, levels, spoken, typed)
+
+    def facts() -> Facts:
+        digest = digest_of(system.text, system.memory, messages, request.tools)
+        return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
+
+    prefaces = [level.preface for level in levels.values() if level.preface is not None]
+    envelope = Envelope(
+        conversation_id=request.conversation_id,
+        message_id=request.message_id,
+        make_layers=layers,
+        system_blocks=tuple(filter(None, (system.standing.text, system.library, system.descriptions))),
+        memory_block=system.memory,
+        messages=messages,
+        history=history,
+        tools=request.tools,
+        additional=JOINT.join(text for each in prefaces for text in (each.tools, each.loom) if text),
+        manifest=Manifest(facts, lambda: account_for(plan, layers())),
+        budget=request.budget,
+        truncated=plan.cut.truncated or bool(layout.stripped),
+        shortened=shortened_ids(plan),
+        warnings=tuple(dict.fromkeys([*_warnings(plan, layout), *request.warnings])),
+        estimator=request.estimator,
+    )
+    return Context(
+        system=JOINT.join(filter(None, (envelope.system, envelope.memory_block))),
+        messages=envelope.messages,
+        document=None,
+        manifest=envelope.manifest,
+        budget=envelope.budget,
+        truncated=envelope.truncated,
+        removed_nodes=plan.removed_nodes,
+        shortened=envelope.shortened,
+        masked=plan.masked,
+        warnings=envelope.warnings,
+        estimator=envelope.estimator,
+        envelope=envelope,
+        turn=plan.turn,
+        unsummarised=plan.unsummarised,
+    )
+
+
+def _summarised(messages: tuple[Message, ...], summary: str) -> tuple[Message, ...]:
+    """A request starts with a user message; the summary is its very beginning."""
+    if not summary:
+        return messages
+    first, *rest = messages
+    if first.blocks and isinstance(first.blocks[0], Text):
+        blocks = (Text(f"{summary}{JOINT}{first.blocks[0].text}"), *first.blocks[1:])
     else:
-        levels[-1].parts.append(preface)
-    return preface
+        blocks = (Text(summary), *first.blocks)
+    return (Message(first.role, blocks), *rest)
 
 
-def digest_of(system: str, document: str | None, messages: Iterable[Message]) -> str:
-    """The SHA-256 by which what was sent is known again."""
-    value: JsonValue = [system, document, [message_to_wire(message) for message in messages]]
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class _Rendering:
-    def __init__(self, plan: Plan, contents: Mapping[str, Content]) -> None:
-        self.plan = plan
-        self.contents = contents
-        self.estimator: Estimator = plan.request.estimator
-
-    def level(self, plan: Plan, number: int) -> KeptLevel:
-        row = plan.rows.at(number)
-        level = KeptLevel(number, row, preface=plan.prefaces.get(number))
-        if number in plan.beside or number in plan.fit.shortened:
-            extras, own = plan.allowed(number)
-            for extra, most in extras:
-                self._refer(level, extra, most)
-        else:
-            own = row.tokens + row.before
-        if number not in plan.reasons:
-            self._say(level, row, own)
-        return level
-
-    def _refer(self, level: KeptLevel, extra: ExtraSource, most: int) -> None:
-        request = self.plan.request
-        content = content_of(request, extra.id, self.contents)
-        if request.shown_source is not None and not extra.item:
-            content = request.shown_source(content)
-        content, shortened = self._fitted(content, extra.tokens, most)
-        tokens = tokens_of_content(content, self.estimator) if shortened else extra.tokens
-        part = Part(Role.USER, reference_blocks(extra, content))
-        frame = frame_tokens(extra, self.estimator)
-        if self.plan.request.dialogue:
-            level.parts.append(part)
-        level.references.append(RenderedSource(extra, part, tokens + frame, shortened))
-
-    def _say(self, level: KeptLevel, row: Candidate, most: int) -> None:
-        content = shown_content_of(self.plan.request, row.id, self.contents)
-        if not self.plan.request.dialogue:
-            content = Text(spoken_text(content))
-        elif row.tools is not None:
-            content = masked_content(without_unpaired(content, row.tools), row.masks[: row.masked])
-        heading = self.plan.request.headings.get(row.id, "")
-        if level.preface is not None:
-            content = self._with_preface(level, content, most, heading)
-            heading = ""
-        else:
-            content, level.shortened = self._fitted(content, row.tokens, most)
-            level.tokens = tokens_of_content(content, self.estimator) if level.shortened else row.tokens
-        level.content = content
-        level.parts.append(
-            Part(speaker_of(row), _spoken(blocks_of(content)), row.author, level.number, heading)
-        )
-
-    def _with_preface(self, level: KeptLevel, content: Content, most: int, heading: str) -> Content:
-        """A level's words behind its items, both within their room."""
-        row, preface, asked = level.row, level.preface, level.row.tokens > 0
-        level.tokens = row.tokens
-        if preface is not None and level.number in self.plan.fit.shortened:
-            room = most - preface.floor(self.estimator, asked=asked)
-            if row.tokens and row.tokens > room:
-                content, level.shortened = shortened_content(content, room, self.estimator), True
-                level.tokens = tokens_of_content(content, self.estimator)
-            preface = preface.fitted(most - level.tokens, self.estimator, asked=asked)
-        if heading:
-            # It belongs to the words, and so follows all that comes before them.
-            content = _headed(content, heading)
-            level.heading = self.estimator.of_text(heading) + self.estimator.seam
-        level.preface = preface
-        return content if preface is None else preface.before(content)
-
-    def _fitted(self, content: Content, size: int, most: int) -> tuple[Content, bool]:
-        if size <= most:
-            return content, False
-        # A document is continued from its end.
-        ending = not self.plan.request.dialogue
-        return shortened_content(content, most, self.estimator, ending=ending), True
-
-
-def content_of(request: ContextRequest, name: str, contents: Mapping[str, Content]) -> Content:
-    """The content of a row as it is, of a node or of what is no node yet."""
-    if name in request.own:
-        return request.own[name]
-    if name == INPUT:
-        return Text(request.pending.text)
-    try:
-        return contents[name]
-    except KeyError:
-        raise InvalidInputError(f"the content of node {name} was not given") from None
-
-
-def shown_content_of(request: ContextRequest, name: str, contents: Mapping[str, Content]) -> Content:
-    """The content of a row as it is sent."""
-    content = content_of(request, name, contents)
-    if request.shown is None or name == INPUT or name in request.own:
-        return content
-    return request.shown(content)
-
-
-def _headed(content: Content, heading: str) -> Content:
-    first, *rest = blocks_of(content)
-    if not isinstance(first, Text):
-        return Mixed((Text(heading), first, *rest))
-    first = Text(heading + first.text)
-    return Mixed((first, *rest)) if rest else first
-
-
-def _composed(plan: Plan, levels: Sequence[KeptLevel], marker: Part | None) -> Composed:
-    """The messages that the parts of these levels become."""
+def _current(
+    plan: Plan, layout: Layout, levels: Mapping[int, KeptLevel], contents: Mapping[str, Content]
+) -> str:
+    """The levels of the current turn as they are sent, with what is before them."""
     request = plan.request
-    parts = _in_order(plan, levels, marker)
-    if any(level.row.kind != "text" for level in levels):
-        parts = pair_up(parts)
-    names = request.authors if request.preferences.name_authors else None
-    found = compose(parts, names=names, prefill=request.profile.prefill)
-    if not found.messages:
-        raise InvalidInputError("nothing is left to send (only tool calls without results)")
+    found = [request.preface] if request.preface else []
+    for number, row in layout.input_rows:
+        written = levels[number].content if number in levels else None
+        if written is not None:
+            found.append(spoken_text(written))
+        elif row.tokens:
+            own = shown_content_of(request, row.id, contents)
+            found.append(request.headings.get(row.id, "") + spoken_text(own))
+    return JOINT.join(found)
+
+
+def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
+    """L5: the current input, as typed."""
+    own = [content_of(plan.request, row.id, contents) for _, row in layout.input_rows if row.tokens]
+    return JOINT.join(spoken_text(content) for content in own)
+
+
+def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
+    """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
+    last = len(messages) - 1
+    if layout.exchange:
+        # What tools were asked and gave comes after the turn's own message.
+        while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
+            last -= 1
+    if last < 0 or messages[last].role is not Role.USER:
+        return len(messages), ""
+    text = messages[last].text
+    if layout.first_live is not None and current and text.endswith(current):
+        return last, text[: len(text) - len(current)].strip("\n")
+    return last, ""
+
+
+def _layers(
+    plan: Plan,
+    layout: Layout,
+    levels: Mapping[int, KeptLevel],
+    spoken: list[Segment],
+    typed: str,
+) -> tuple[Layer, ...]:
+    request, system = plan.request, layout.system
+    segments = {
+        LayerId.SYSTEM: [Segment(name, text, stable=True) for name, text in system.standing.segments],
+        LayerId.LIBRARY: [
+            Segment(
+                each.id, text, True, _about(each.item) | {"revision": each.revision, "form": each.form.value}
+            )
+            for each, text in zip(system.held, system.texts, strict=True)
+        ],
+        LayerId.TURN: [
+            segment
+            for number, level in levels.items()
+            if number >= layout.turn and level.preface is not None
+            for segment in _turn_segments(level.preface)
+        ],
+        LayerId.HISTORY: spoken,
+        LayerId.USER: [Segment(request.message_id or "input", typed, stable=False)] if typed else [],
+    }
+    of_text = request.estimator.of_text
+    return tuple(
+        Layer(name, tuple(each), sum(of_text(segment.content) for segment in each))
+        for name, each in segments.items()
+    )
+
+
+def _about(item: ContextItem) -> dict[str, JsonValue]:
+    return {"type": item.type, "sha256": item.sha256, "recoverable": item.recoverable}
+
+
+def _turn_segments(preface: Preface) -> list[Segment]:
+    inline: dict[str, JsonValue] = {"inline": True} if preface.inline else {}
+    found: list[Segment] = []
+    for each in preface.references:
+        about = _about(each.item) | {"outcome": "referenced", "revision": each.revision} | inline
+        found.append(Segment(each.item.id, each.line, False, about))
+    for each in preface.given:
+        outcome = "kept" if each.shown is None else "shortened"
+        about = _about(each.item) | {"outcome": outcome, "revision": each.revision}
+        found.append(Segment(each.item.id, each.render(), False, about))
     return found
 
 
-def speaker_of(row: Candidate) -> Role:
-    return _SPEAKERS.get(row.role, Role.USER)
+def _message_segment(name: str, message: Message, *, stable: bool) -> Segment:
+    """A message as text; one that is more than text as its blocks."""
+    about: dict[str, JsonValue] = {"role": message.role.value}
+    if len(message.blocks) == 1 and isinstance(message.blocks[0], Text):
+        return Segment(name, message.text, stable, about)
+    blocks = canonical([content_to_wire(block) for block in message.blocks])
+    return Segment(name, blocks, stable, about | {"blocks": True})
 
 
-def shortened_ids(plan: Plan, levels: Sequence[KeptLevel]) -> tuple[str, ...]:
-    """Ids of what had to be shortened, references too; levels with items last."""
-    if not (plan.fit.shortened or plan.beside or plan.prefaces):
-        return ()
-    return (*_shortened(levels), *(level.row.local_id for level in levels if level.cut and level.preface))
-
-
-def _shortened(levels: Iterable[KeptLevel]) -> Iterator[str]:
-    for level in levels:
-        yield from (each.extra.local_id for each in level.references if each.shortened)
-        if level.shortened and not level.preface:
-            yield level.row.local_id
-
-
-def _spoken(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Without texts of white space alone, which providers refuse."""
-    if len(blocks) == 1:
-        return blocks
-    found = tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())
-    return found or blocks
-
-
-def _in_order(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> list[Part]:
-    """All parts, with the marker where something was left out."""
-    parts: list[Part] = []
-    for level in levels:
-        if marker is not None and level.number >= plan.fit.head:
-            parts.append(marker)
-            marker = None
-        parts += level.parts
-    return parts
+def _warnings(plan: Plan, layout: Layout) -> list[str]:
+    request = plan.request
+    found = [
+        f"{each.item.id} contains NUL characters, which are shown as �"
+        for each in {each.item.id: each for each in layout.attached}.values()
+        if has_nul(each.item.content)
+    ]
+    reasons = {each.item.id: each.left_out for each in layout.attached}
+    for name, reason in reasons.items():
+        if reason is Reason.UNREAD:
+            found.append(f"{name} is omitted: {reason.value}")
+        elif reason is Reason.DELETED:
+            found.append(f"{name} is skipped: it was deleted")
+        elif reason is None and name in request.deleted:
+            found.append(f"{name} was deleted: it is shown as it was last read")
+    if has_nul(request.pending.text):
+        found.append("the input contains NUL characters, which are sent as they are")
+    if request.strip is not None and request.strip.summary.strip() and not layout.stripped:
+        found.append("there is nothing for the summary to stand for, so all turns are sent")
+    return found

@@ -3,17 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from weft.context.checks import system_over
-from weft.context.fit import Fit, Marker, Room, Rules, Sketch, grid_step, head_reach, water_level
+from weft.context.fit import Marker, Room, Rules, grid_step, head_reach
 from weft.context.items.blocks import ToolOutput
-from weft.context.items.item_types import LIBRARY_HEADING, ContextItem
-from weft.context.items.library import Attached, Held, Preface
-from weft.context.manifest_entries import NO_LIMIT, Piece
+from weft.context.items.item_types import LIBRARY_HEADING, ContextItem, LayerId
+from weft.context.items.library import Attached, Held
 from weft.context.masking import MaskRule
-from weft.context.rows import Candidate, ExtraSource, PathOutline, Prices, Reason
+from weft.context.rows import Candidate, ExtraSource, PathOutline
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import (
     Instruction,
@@ -23,14 +20,14 @@ from weft.context.system import (
     build_system,
     standing_layer,
 )
-from weft.context.tokens import DEFAULT, JOINT, Estimator
+from weft.context.tokens import DEFAULT, JOINT, NO_LIMIT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
 from weft.tree.tool_spec import ToolSpec
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.context.manifest_build import KeptLevel
+    from weft.context.agent_view.agent_context import LoomAware
 
 INPUT = "input"
 """The id under which a manifest lists text that is not a node yet."""
@@ -99,10 +96,12 @@ class ContextRequest:
     """By node id, the text before its words: a loom-aware agent's headings, or boundaries in prose."""
     preface: str = ""
     """The text before the current turn, or after a document: a loom-aware agent's context."""
-    turn_at: int | None = None
-    """The level whose words follow the turn's own context, where it has any."""
-    prepared: SystemContext | None = None
-    """The system context, where it was made in layers."""
+    layered: bool = False
+    """Whether a dialogue is laid out in layers: items of its turns, a library, an envelope."""
+    loom: "LoomAware | None" = None
+    """What a loom-aware agent sees beside the conversation, which is then laid out in layers."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read of what the turns attached."""
     offset: int = 0
     """Levels of the path before the outline's first: what a summary replaces."""
     folded: int = 0
@@ -147,6 +146,13 @@ class ContextRequest:
     held_back: int = 0
     """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
 
+    def changed(self, **values: Any) -> "ContextRequest":
+        """The same with other values of some fields: `replace` would set each of the many one by one."""
+        copy, own = object.__new__(ContextRequest), self.__dict__
+        # Not what was computed from them.
+        copy.__dict__.update({name: own[name] for name in ContextRequest.__dataclass_fields__}, **values)
+        return copy
+
     @property
     def dialogue(self) -> bool:
         return self.mode is Mode.DIALOGUE
@@ -189,21 +195,17 @@ class ContextRequest:
 
     @cached_property
     def system_context(self) -> SystemContext:
-        if self.prepared is not None:
-            return self.prepared
+        """The system context of a request that is not laid out in layers."""
         parts, wanted, estimator = self.parts, self.preferences.instructions, self.estimator
         if self.dialogue:
-            return build_system(parts, wanted, estimator, budget=self.budget)
+            return build_system(parts, wanted, estimator)
         if self.buffer_system_context:
-            system = standing_layer(parts, self.standing, wanted, estimator, budget=self.budget)
-            if system.tokens > self.budget:
-                raise system_over(system.tokens, self.budget, system.sizes)
-            return system
+            return standing_layer(parts, self.standing, wanted, estimator)
         # A loom-aware agent is a chat model: it knows its own role in a document's tree too.
         own = SystemParts(agent=parts.agent, memory=parts.memory) if self.preface else SystemParts()
         rest = replace(parts, agent="", memory="") if self.preface else parts
-        withheld = standing_layer(rest, self.standing, wanted, estimator, budget=NO_LIMIT)
-        system = build_system(own, wanted, estimator, budget=self.budget)
+        withheld = standing_layer(rest, self.standing, wanted, estimator)
+        system = build_system(own, wanted, estimator)
         return replace(system, pieces=(*system.pieces, *withheld.left_out()))
 
     def head_reach(self) -> tuple[int, bool]:
@@ -244,6 +246,24 @@ class SystemLayers:
     summary: str = ""
 
     @property
+    def library_tokens(self) -> int:
+        return self.heading + sum(self.sizes)
+
+    def context(self, estimator: Estimator) -> SystemContext:
+        """All of it as one text, with the tokens of each part."""
+        parts = list(self.standing.sizes)
+        if self.held:
+            parts.append((LayerId.LIBRARY.value, self.library_tokens))
+        further = (
+            ("tool descriptions", self.descriptions),
+            ("memory block", self.memory),
+            ("summary", self.summary),
+        )
+        parts += [("tools", self.tools)] if self.tools else []
+        parts += [(name, estimator.of_text(text) + estimator.joint) for name, text in further if text]
+        return SystemContext(self.text, sum(size for _, size in parts), (), sizes=tuple(parts))
+
+    @property
     def library(self) -> str:
         return JOINT.join([LIBRARY_HEADING, *self.texts]) if self.held else ""
 
@@ -276,138 +296,12 @@ class Layout:
     placed: tuple[Placed, ...] = ()
     system: SystemLayers = field(default_factory=lambda: SystemLayers(standing=SystemContext("", 0, ())))
 
+    goes_on: bool = False
+    """Whether a run or tool calls follow the turn's own words."""
+
     @property
     def input_rows(self) -> list[tuple[int, Candidate]]:
         """The levels of the input, sent or not."""
         end = self.outline.first + len(self.outline.tail) - self.exchange
         rows = self.outline.known(self.spoken)
         return [(level, row) for level, row in rows if level < end and row.left_out is None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What will be kept, before any text was read."""
-
-    request: ContextRequest
-    system: SystemContext
-    rows: PathOutline
-    """The outline with the pending input as its last level, if there is one."""
-    prices: Prices
-    sketch: Sketch
-    room: Room
-    fit: Fit
-    reasons: Mapping[int, Reason]
-    """Why a known level is left out, where it is."""
-    beside: Mapping[int, tuple[ExtraSource, ...]]
-    """The further sources before a known level's message, where there are any."""
-    prefaces: Mapping[int, Preface] = field(default_factory=dict[int, Preface])
-    """What is said before the words of a level: items, references, outputs of tools."""
-    layout: Layout | None = None
-    """The layers, where the request is made in layers."""
-    pruned: tuple[Piece, ...] = ()
-    """What reducing the history did."""
-    unsummarised: tuple[str, ...] = ()
-    """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
-
-    @cached_property
-    def kept(self) -> list[int]:
-        """Levels in the order of the path; those that are left out for a reason of their own among them."""
-        found = self.fit
-        middle = [] if found.anchor is None else [found.anchor]
-        return [*range(found.head), *middle, *range(found.tail, found.levels)]
-
-    @property
-    def removed(self) -> list[tuple[int, int]]:
-        """The ranges of levels that the cut removed; those with a reason of their own are in none."""
-        fit, between = self.fit, self.sketch.between
-        stays = {level for level in self.reasons if fit.head <= level < fit.tail}
-        stays |= {each.level for each in between.left_out} if between is not None else set()
-        stays |= {fit.anchor} if fit.anchor is not None else set()
-        # The row that replaces reduced levels is no level itself.
-        stays |= {0} if self.request.folded and fit.head == 0 < fit.tail else set()
-        edges = [fit.head - 1, *sorted(stays), fit.tail]
-        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
-
-    @property
-    def removed_nodes(self) -> int:
-        return sum(stop - start for start, stop in self.removed)
-
-    @property
-    def sent(self) -> list[int]:
-        """The kept levels whose own words are sent."""
-        return [level for level in self.kept if level not in self.reasons]
-
-    def allowed(self, level: int) -> tuple[list[tuple[ExtraSource, int]], int]:
-        """What each source of a kept level may cost, and its own words: less than they would only if it is shortened."""
-        beside = self.beside.get(level, ()) if self.request.refers else ()
-        extras = [extra for extra in beside if extra.left_out is None and extra.tokens]
-        row, prices = self.rows.at(level), self.prices
-        own = 0 if level in self.reasons else row.tokens + row.before
-        sizes = dict(enumerate([*map(prices.capped, extras), own]))
-        most = self.fit.shortened.get(level)
-        planned = 0 if most is None else self.sketch.tail.live(level - self.rows.first)
-        if most is not None and row.before:
-            # Its items are shortened before its sources are.
-            sizes[len(extras)] = most - (planned - own)
-        elif most is not None:
-            least = [*map(prices.least, extras), prices.least(row) if own else 0]
-            height = water_level(sizes, dict(enumerate(least)), most - (planned - sum(sizes.values())))
-            sizes = {index: min(size, max(height, least[index])) for index, size in sizes.items()}
-        *others, own = sizes.values()
-        return list(zip(extras, others, strict=True)), own
-
-    @cached_property
-    def is_reusable(self) -> bool:
-        """Whether its levels are written as in every other context of the path, but those that are special."""
-        request = self.request
-        return not (request.headings or request.preface or request.shown or request.own.keys() - {INPUT})
-
-    @cached_property
-    def special(self) -> set[int]:
-        """Levels with anything beside or before their words, and those that are not said whole."""
-        return {*self.beside, *self.prefaces, *self.fit.shortened, *self.reasons}
-
-    @cached_property
-    def known(self) -> "dict[int, KeptLevel]":
-        """The kept levels that an earlier context wrote as this one would."""
-        rendered, rows, special = self.rows.rendered, self.rows, self.special
-        if not rendered or not self.is_reusable:
-            return {}
-        head, tail, first = rows.head, rows.tail, rows.first
-        return {
-            level: each
-            for level in self.kept
-            if (each := rendered.get(level)) is not None
-            and each.row is (tail[level - first] if level >= first else head[level])
-            and level not in special
-        }
-
-    @property
-    def wanted(self) -> list[str]:
-        """Ids of the nodes whose contents rendering needs."""
-        found: dict[str, None] = {}
-        beside, reasons, at, known = self.beside, self.reasons, self.rows.at, self.known
-        for level in self.kept:
-            if level in known:
-                continue
-            if level in beside and self.request.refers:
-                found |= {extra.id: None for extra in beside[level] if extra.left_out is None}
-            if level not in reasons:
-                found[at(level).id] = None
-        if self.layout is not None:
-            found |= {row.id: None for _, row in self.layout.input_rows}
-        return [name for name in found if name != INPUT and name not in self.request.own]
-
-    @property
-    def masked(self) -> tuple[str, ...]:
-        """Ids of the nodes whose tool results are sent as lines."""
-        if self.request.masks is None:
-            return ()
-        hidden = {level: row.local_id for level, row in self.rows.known() if row.hidden}
-        return tuple(hidden[level] for level in self.sent if level in hidden) if hidden else ()
-
-    @property
-    def turn(self) -> list[str]:
-        """Ids of the nodes whose words are the input."""
-        rows = [] if self.layout is None else self.layout.input_rows
-        return [row.id for _, row in rows if row.tokens and row.id != INPUT]

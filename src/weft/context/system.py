@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from weft.context.checks import system_over
 from weft.context.items.blocks import clean, leave_open
 from weft.context.manifest_entries import ABSENT, EntryKind, Outcome, Piece, Run
 from weft.context.rows import Reason
@@ -58,10 +57,8 @@ class SystemContext:
                 yield replace(piece, outcome=Outcome.EXCLUDED, reason=reason, tokens=None)
 
 
-def build_system(
-    parts: SystemParts, wanted: Instructions, estimator: Estimator, *, budget: int
-) -> SystemContext:
-    """Normalise white space, skip empty parts, join by a blank line; never cut, so too much of it is an error."""
+def build_system(parts: SystemParts, wanted: Instructions, estimator: Estimator) -> SystemContext:
+    """Normalise white space, skip empty parts, join by a blank line."""
     segments: list[tuple[str, str]] = []
     sizes: list[tuple[str, int]] = []
     pieces: list[Piece] = []
@@ -85,8 +82,6 @@ def build_system(
     if memory := clean(parts.memory).strip():
         pieces.append(_kept("memory", take("memory", memory), "operational memory is never cut"))
     total = sum(size for _, size in sizes)
-    if total > budget:
-        raise system_over(total, budget, sizes)
     text = JOINT.join(text for _, text in segments)
     return SystemContext(text, total, tuple(pieces), tuple(segments), tuple(sizes))
 
@@ -128,10 +123,10 @@ class Standing:
 
 
 def standing_layer(
-    parts: SystemParts, standing: Standing, wanted: Instructions, estimator: Estimator, *, budget: int
+    parts: SystemParts, standing: Standing, wanted: Instructions, estimator: Estimator
 ) -> SystemContext:
     """The system context, then the user's memory, the project's blocks, and the addendum."""
-    system = build_system(parts, wanted, estimator, budget=budget)
+    system = build_system(parts, wanted, estimator)
     segments, sizes, pieces = list(system.segments), list(system.sizes), list(system.pieces)
     for name, text in standing_blocks(standing):
         size = estimator.of_text(text) + (estimator.joint if segments else 0)

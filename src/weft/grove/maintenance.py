@@ -12,6 +12,7 @@ from weft.runtime.operations.permissions import Actor
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.jobs import TIMESTAMP_JOB
+from weft.store.provider_caches import CACHE_JOB
 
 if TYPE_CHECKING:
     from weft.runtime.coordination.jobs import RunningJob
@@ -31,6 +32,7 @@ class _MaintenanceWorker(BackgroundWorker):
         super().__init__(executor.store)
         self._settings = executor.clock, executor.entropy, executor.accept_clock
         self._owner = owner
+        self._providers = executor.providers
 
     def work(self, store: Store) -> None:
         executor = Executor(store, *self._settings)
@@ -45,7 +47,16 @@ class _MaintenanceWorker(BackgroundWorker):
 
             fetch_due(executor, Actor(self._owner), ended=lambda: job.should_stop)
 
-        JobRunner(executor, {TIMESTAMP_JOB: JobKind(run=fetch)}, stopping=self.stopping).run_pending()
+        def delete_caches(job: "RunningJob") -> None:
+            from weft.providers.base import installed_providers  # noqa: PLC0415 - rarely needed
+            from weft.runtime.generation.provider_caches import (  # noqa: PLC0415 - rarely needed
+                delete_retired_caches,
+            )
+
+            delete_retired_caches(executor, self._providers or installed_providers(), job)
+
+        kinds = {TIMESTAMP_JOB: JobKind(run=fetch), CACHE_JOB: JobKind(run=delete_caches)}
+        JobRunner(executor, kinds, stopping=self.stopping).run_pending()
 
 
 def start_maintenance(executor: Executor, owner: int) -> None:

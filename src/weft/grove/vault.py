@@ -1,20 +1,22 @@
 """Vaults: mount, list, read notes as items to attach."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.argument_checks import checks_arguments
 from weft.error_hints import Hint, HintKind
-from weft.errors import NotFoundError
+from weft.errors import NotFoundError, WeftError
 from weft.grove.handle import Handle
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.knowledge.retrieval import Period, Retrieval
-from weft.runtime.contexts.items import item_of, read_items
+from weft.runtime.contexts.items import item_of, notes_tagged, read_items
 from weft.runtime.operations.projects import MountVault, UnmountVault, mounted_in
 from weft.runtime.search.retrieval import retrieve
-from weft.runtime.search.vault_indexer import VaultStatus, index_vault, rebuild_vault, status_of
+from weft.runtime.search.vault_indexer import index_vault, rebuild_vault
+from weft.runtime.search.vault_status import VaultStatus, status_of
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import Vault
@@ -94,7 +96,9 @@ class Vaults:
     def mount(self, path: str | Path, name: str | None = None, *, progress: Progress = silent) -> VaultHandle:
         """Mount a folder read-only, and index it. Its name is the folder's by default."""
         vault = VaultHandle(self._grove, self._grove.perform(MountVault(path=path, name=name)))
-        vault.index(progress=progress)
+        # It is mounted, whatever is wrong with the folder: its status says so, and so does a search.
+        with contextlib.suppress(WeftError):
+            vault.index(progress=progress)
         return vault
 
     def search(
@@ -121,7 +125,7 @@ class Vaults:
 
     def tag(self, tag: str) -> list[Item]:
         """All notes that bear a tag, or one below it."""
-        return [item_of(each) for each in self._mounted().with_tag(tag)]
+        return [item_of(each) for each in notes_tagged(self._grove.caller, self._mounted(), tag)]
 
     def items(self, *references: str) -> "Sequence[Item]":
         """The items that references name, each once: see `read_items`."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vectors = NDArray[np.float32]
+    Keys = NDArray[np.int64]
 
 MODEL = "wordllama-l2-256"
 """Stored with every note: another model means other vectors."""

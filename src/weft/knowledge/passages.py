@@ -85,6 +85,11 @@ def _passage(lines: list[str], first: int, path: Sequence[tuple[int, str]]) -> I
         yield Passage("\n".join(lines[start : end + 1]), first + start, first + end, headings)
 
 
+def embedded_text(title: str, passage: Passage) -> str:
+    """What a passage is compared by: its title and headings say what it is about."""
+    return f"{title}\n{' › '.join(passage.headings)}\n{passage.text}"
+
+
 def facts_of(text: str) -> NoteFacts:
     """Read the front matter, tags and links of a note."""
     front, rest = _parts(text)

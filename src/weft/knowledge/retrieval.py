@@ -18,10 +18,9 @@ _SHORTEST_CUT, _ENDINGS, _LONGEST_ENDING = 5, {5: 1, 6: 2, 7: 2}, 3
 """From this many letters on a word is looked for without its last ones, by its number of letters."""
 _SHARES, _RARE = {1: 0.8, 2: 0.8, 3: 0.6, 4: 0.3, 5: 0.1}, 0.01
 """The share of passages that is expected to have a word, by its number of letters."""
-_EXPECTED = 200
-"""How many passages that expectation is worth."""
-_RANK_OFFSET = 60
-"""Of reciprocal rank fusion: the first of a list is not worth twice as much as the second."""
+_LONG_WORD = 6
+_RANK_OFFSET = 5
+"""Of reciprocal rank fusion: how little the first places of a list differ. Tuned by `python -m bench retrieval`."""
 
 
 class Period(NamedTuple):
@@ -106,36 +105,27 @@ def _of_run(run: Sequence[str]) -> Iterator[Atom]:
     yield from (Atom(pair) for pair in pairwise(run))
 
 
-def rarities(query: Query, total: int = 0, counts: Sequence[int] = ()) -> dict[Atom, float]:
-    """How much each word of a question says: by how few of the passages have it.
-
-    A few notes say little about how common a word is: words of few letters are expected to be common.
-    """
+def word_weights(query: Query) -> dict[Atom, float]:
+    """How much each word of a question says: words of few letters are common in every language."""
     weights: dict[Atom, float] = {}
-    for atom, count in zip(query.atoms, counts or [0] * len(query.atoms), strict=True):
-        share = _RARE if len(atom.words) > 1 or atom.prefix else _SHARES.get(len("".join(atom.words)), _RARE)
-        seen, among = count + share * _EXPECTED, total + _EXPECTED
-        weights[atom] = math.log1p((among - seen) / seen)
+    for atom in query.atoms:
+        letters = len("".join(atom.words))
+        share = _RARE if len(atom.words) > 1 or atom.prefix else _SHARES.get(letters, _RARE)
+        shortness = 1.0 if len(atom.words) > 1 else min(1.0, letters / _LONG_WORD)
+        weights[atom] = -shortness * math.log(share)
     return weights
 
 
-def coverage(texts: Sequence[str], query: Query, weights: Mapping[Atom, float]) -> float:
+def coverage(texts: Sequence[str], weights: Mapping[Atom, float]) -> float:
     """The share of what is looked for that a passage has, by weight."""
-    present: set[Atom] = set()
-    for text in texts:
-        words = split_words(text)
-        first: dict[str, list[int]] = {}
-        for index, word in enumerate(words):
-            first.setdefault(word, []).append(index)
-        for atom in query.atoms:
-            if atom.prefix:
-                begins = any(word.startswith(atom.words[0]) for word in first)
-            else:
-                begins = any(atom.ends_at(index, words) for index in first.get(atom.words[0], ()))
-            if begins:
-                present.add(atom)
-    whole = sum(weights[atom] for atom in query.atoms)
-    return sum(weights[atom] for atom in present) / whole if whole else 0.0
+    words = f" {' '.join(word for text in texts for word in (*split_words(text), ''))} "
+    present = sum(
+        weight
+        for atom, weight in weights.items()
+        if (f" {' '.join(atom.words)}" if atom.prefix else f" {' '.join(atom.words)} ") in words
+    )
+    whole = sum(weights.values())
+    return present / whole if whole else 0.0
 
 
 def fuse(*rankings: Sequence[K]) -> dict[K, float]:

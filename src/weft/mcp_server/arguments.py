@@ -31,7 +31,7 @@ Text = Annotated[str, Field(min_length=1, description="The text.")]
 
 
 class Arguments(BaseModel):
-    """The arguments of one tool. Nothing is guessed: what is not known here is refused."""
+    """The arguments of one tool. Nothing is guessed: what is unknown is refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid", strict=True, frozen=True, alias_generator=camel, validate_by_name=False

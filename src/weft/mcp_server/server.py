@@ -246,4 +246,4 @@ def _fixed(result: R) -> Callable[[Context, object], Awaitable[R]]:
 def _failed(where: str) -> MCPError:
     """Our own mistake: told as such, its insides to the log alone."""
     _log.exception("%s failed", where)
-    return MCPError(INTERNAL_ERROR, "something went wrong in the server")
+    return MCPError(INTERNAL_ERROR, "internal error in the server")

@@ -93,7 +93,7 @@ def _listed(
 ) -> Callable[[_Page, Grove], CallToolResult]:
     def run(given: _Page, grove: Grove) -> CallToolResult:
         if given.after is not None and not is_ulid(given.after):
-            raise InvalidInputError("after: unknown cursor", hint="give what `next` said", path="after")
+            raise InvalidInputError("after: unknown cursor", hint="use the value of `next`", path="after")
         listed = page(grove.read, after=given.after, limit=given.limit + 1)
         shown = listed[: given.limit]
         rows = [

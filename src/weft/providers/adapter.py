@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ProviderError, Trouble, UnavailableError
@@ -137,44 +137,32 @@ def own_call_id(response: str | None) -> str:
     return f"{OWN_CALL}{name or secrets.token_hex(6)}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnsentCall:
-    """A call that sends nothing: a provider with `composes = True` yields its `WireRequest` events only."""
-
-    sent: bytes | None = None
-    """The body of an earlier call: names that the server gave are taken from it."""
+_DRY_RUN: ContextVar[bool] = ContextVar("dry_run", default=False)
 
 
-_DRY_RUN: ContextVar[UnsentCall | None] = ContextVar("dry_run", default=None)
-
-
-def current_dry_run() -> UnsentCall | None:
-    """The dry run that the running call belongs to."""
+def is_dry_run() -> bool:
+    """True in a call that sends nothing: a provider with `composes = True` yields its `WireRequest` events only."""
     return _DRY_RUN.get()
 
 
 @contextmanager
-def _as_dry_run(run: UnsentCall) -> Generator[None]:
-    token = _DRY_RUN.set(run)
+def _as_dry_run() -> Generator[None]:
+    token = _DRY_RUN.set(True)
     try:
         yield
     finally:
         _DRY_RUN.reset(token)
 
 
-async def dry_run(
-    provider: Provider, request: Request, *, sent: bytes | None = None
-) -> tuple[WireRequest, ...]:
+async def dry_run(provider: Provider, request: Request) -> tuple[WireRequest, ...]:
     """The requests that this provider would send now, the generation's last.
 
-    An explicit cache that would be created comes before it. With the body that was `sent` once, the
-    generation's request uses the cache that this body names, and none is created. No key is needed, and
-    nothing leaves the process.
+    An explicit cache that would be created comes before it. No key is needed, and nothing leaves the process.
     """
     if not getattr(provider, "composes", False):
         raise UnavailableError(f"{provider.name} does not support dry runs")
     requests: list[WireRequest] = []
-    with _as_dry_run(UnsentCall(sent)):
+    with _as_dry_run():
         try:
             async with aclosing(provider.stream(request)) as events:
                 async for event in events:
@@ -189,6 +177,19 @@ async def dry_run(
     if not requests:
         raise UnavailableError(f"{provider.name} yielded no request in a dry run")
     return tuple(requests)
+
+
+@runtime_checkable
+class CacheHolder(Protocol):
+    """A provider with explicit caches, which are renewed and deleted by their names."""
+
+    async def renew_cache(self, name: str, seconds: int) -> None:
+        """Have it live so many seconds from now on."""
+        ...
+
+    async def delete_cache(self, name: str) -> None:
+        """Delete it; one that is gone already is no error."""
+        ...
 
 
 class SdkClient(Protocol):

@@ -18,7 +18,7 @@ import httpcore2
 import httpx2
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import ResponseLimits, current_dry_run
+from weft.providers.adapter import ResponseLimits, is_dry_run
 from weft.providers.endpoint import Endpoint, Resolver, check_name, checked_addresses, resolve
 from weft.providers.events import Event, WireBytes, WireHead, WireRequest, cut_body
 from weft.providers.keys import Secret
@@ -121,7 +121,10 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 
 class CaptureTransport(httpx2.AsyncBaseTransport):
-    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes."""
+    """A transport to one endpoint. It refuses other hosts, follows no redirect, and records the bytes.
+
+    `redirects`: a redirect is an answer like any other, and no error.
+    """
 
     def __init__(
         self,
@@ -131,8 +134,10 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         limits: ResponseLimits | None = None,
         resolver: Resolver = resolve,
         tls: ssl.SSLContext | None = None,
+        redirects: bool = False,
     ) -> None:
         self._endpoint = endpoint
+        self._redirects = redirects
         self._key = key
         if key is not None:
             _KEY_FILTER.keys.add(key)
@@ -157,7 +162,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         tape = _TAPE.get()
         if tape is not None:
             await tape.put(self._sent(request, body))
-        if current_dry_run() is not None:
+        if is_dry_run():
             raise httpx2.ConnectError("dry run: not sent")
         target = httpcore2.URL(
             scheme=request.url.raw_scheme,
@@ -193,7 +198,7 @@ class CaptureTransport(httpx2.AsyncBaseTransport):
         )
         if tape is not None:
             await tape.put(head)
-        if 300 <= answer.status < 400:
+        if 300 <= answer.status < 400 and not self._redirects:
             await answer.aclose()
             raise ProviderError(
                 Trouble.INVALID_REQUEST,

@@ -73,6 +73,8 @@ class Endpoint:
 
     Literal addresses, names without a dot and those like `box.local` say the first of it themselves.
     """
+    public: bool = False
+    """Only public addresses, also where the name says otherwise: the address is not the owner's own."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -117,7 +119,8 @@ class Endpoint:
     @property
     def may_be_private(self) -> bool:
         named = "." not in self.host or self.host.endswith(_PRIVATE_NAMES)
-        return self.private or named or self.is_here or self.literal is not None
+        own = self.private or named or self.is_here or self.literal is not None
+        return own and not self.public
 
     @property
     def is_here(self) -> bool:
@@ -177,7 +180,9 @@ def _check(endpoint: Endpoint, address: Address) -> None:
         raise _refused(
             endpoint,
             f"resolves to {address}, a private address",
-            hint=Hint(
+            hint="the owner of this machine can allow it: weft tools urls private"
+            if endpoint.public
+            else Hint(
                 HintKind.SETUP,
                 text="if that is meant, write the address itself, or set WEFT_COMPATIBLE_NAME_PRIVATE=1",
             ),

@@ -253,6 +253,22 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheCreated:
+    """The provider holds a cache from now on, made by the request before this event."""
+
+    name: str
+    tokens: int | None = None
+    """As the provider counts them: they are paid once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLost:
+    """The provider holds no cache of that name any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     """Something optional failed, and the call goes on without it."""
 
@@ -269,6 +285,8 @@ Event: TypeAlias = (
     | UsageReported
     | ChoiceFinished
     | Retried
+    | CacheCreated
+    | CacheLost
     | Warned
     | WireEvent
 )
@@ -336,6 +354,10 @@ class ModelAnswer:
     request_id: str | None = None
     recording: WireRecord = field(default_factory=WireRecord)
     warnings: list[str] = field(default_factory=list[str])
+    cache: CacheCreated | None = None
+    cache_exchange: "WireExchange | None" = None
+    """The request that created it, and its response."""
+    lost_cache: str | None = None
 
     def add(self, event: Event) -> None:
         match event:
@@ -350,6 +372,8 @@ class ModelAnswer:
             case Retried():
                 # Each try has its own usage; what a failed one reported is not this answer's.
                 self.usage = Usage()
+            case CacheCreated() | CacheLost():
+                self._note_cache(event)
             case ToolCallDelta():
                 # A call that is cut is no call: nothing could run it.
                 pass
@@ -359,6 +383,12 @@ class ModelAnswer:
                 self.recording.add(event)
             case _:
                 assert_never(event)
+
+    def _note_cache(self, event: CacheCreated | CacheLost) -> None:
+        if isinstance(event, CacheLost):
+            self.lost_cache = event.name
+        else:
+            self.cache, self.cache_exchange = event, self.recording.last
 
     def choice(self, number: int = 0) -> Choice:
         return self.choices.setdefault(number, Choice())

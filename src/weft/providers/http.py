@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from weft.errors import ProviderError, Trouble, WeftError
-from weft.providers.adapter import READ_TIMEOUT, Connection, Seam, current_dry_run
+from weft.providers.adapter import READ_TIMEOUT, Connection, Seam, is_dry_run
 from weft.providers.base import ModelInfo, ModelProfile, Request
 from weft.providers.capture import CaptureTransport, capture_stream
 from weft.providers.endpoint import Endpoint
@@ -123,7 +123,7 @@ class EndpointClient(ABC, Generic[C]):
 
     def _client(self) -> tuple[C, Secret | None]:
         """The SDK's client for the running loop, and the key it uses."""
-        if current_dry_run() is not None:
+        if is_dry_run():
             # Nothing is sent: a key has no use, and a client without one is not reused.
             return self._connect(_NO_KEY).client, _NO_KEY
         loop = asyncio.get_running_loop()

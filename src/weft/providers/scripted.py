@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from weft.errors import ProviderError, Trouble
-from weft.providers.adapter import current_dry_run
+from weft.providers.adapter import is_dry_run
 from weft.providers.base import FREE, ModelInfo, ModelName, ModelProfile, Request
 from weft.providers.events import (
     ChoiceFinished,
@@ -224,7 +224,7 @@ class Scripted:
         """Nothing is held open."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Event]:
-        if current_dry_run() is not None:
+        if is_dry_run():
             yield _sent(self._name, request)
             return
         with self._lock:

@@ -17,7 +17,7 @@ from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
 from weft.server.auth import COOKIE, Authenticator, ServerSettings
 from weft.server.middleware import PAGE_POLICY, Guard
-from weft.server.routes import ask, events, operations, recipes, records, trees, views
+from weft.server.routes import ask, events, operations, recipes, records, tools, trees, views
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
@@ -148,6 +148,7 @@ ROUTERS = (
     records.router,
     trees.router,
     ask.router,
+    tools.router,
     operations.router,
     views.router,
     events.router,

@@ -16,6 +16,7 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import UnavailableError
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import new_token
+from weft.runtime.search.vault_indexer import watch_vaults
 from weft.server.app import create_app
 from weft.server.auth import LOOPBACK, ServerSettings
 
@@ -56,6 +57,9 @@ def serve(
     def started(url: str) -> None:
         ready(ServerAddress(url=url, link=f"{url}/enter?key={entrance}", token=token))
 
+    store = grove.caller.store
+    if store.background and grove.vaults.all():
+        watch_vaults(store).start()
     run_app(create_app(grove, chosen), host=host, port=port, ready=started)
 
 

@@ -28,6 +28,13 @@ def path_of(address: str) -> Path | None:
     return Path(rest[1:]).expanduser().absolute() if scheme == "sqlite" else None
 
 
+def _is_encodable(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def blobs_at(address: str) -> BlobStore:
     """The blobs of a grove that need not be open."""
     path = path_of(address)
@@ -45,6 +52,8 @@ def open_store(address: str | Path | None = None, *, timeout: float = 30.0, crea
     grove, since a folder that does not exist is most likely a mistake.
     """
     text = str(address) if address is not None else default_address()
+    if not _is_encodable(text):
+        raise InvalidInputError("address has a NUL or half a character in it", path="address")
     scheme, separator, rest = text.partition("://")
     if not separator:
         scheme, rest = "sqlite", "/" + text

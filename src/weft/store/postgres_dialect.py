@@ -52,15 +52,15 @@ from weft.tree.query import Atom, Query
 _PLACES_OF_A_WORD = 255
 _LAST_PLACE = 16_383
 _NUMBERS = [str(place) for place in range(1, _LAST_PLACE + 1)]
-_WEIGHTS = [0.1, 0.1, 0.25, 1.0]
-"""Of a body's words (the first) and a title's (the last)."""
 _BY_LENGTH = 1
 
 
 class PostgresTerms:
     """A table with a vector for each thing."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, body: float) -> None:
+        self._weights = [body, 0.1, 0.25, 1.0]
+        """Of a body's words (the first) and a title's (the last)."""
         self._table = Table(
             name,
             MetaData(),
@@ -104,18 +104,6 @@ class PostgresTerms:
     def clear(self, transaction: Session) -> None:
         transaction.execute(text(f"TRUNCATE {self._table.name}"))
 
-    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
-        numbers = [
-            select(func.count())
-            .select_from(self._table)
-            .where(self._table.c.terms.op("@@")(_tsquery(_atom(atom, " <-> "))))
-            for atom in atoms
-        ]
-        everything = select(func.count()).select_from(self._table)
-        parts = (each.scalar_subquery() for each in (everything, *numbers))
-        row: Any = session.execute(select(*parts)).one()
-        return row[0], list(row[1:])
-
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
     ) -> Select[*tuple[Any, ...]]:
@@ -143,7 +131,7 @@ class PostgresTerms:
 
     def _rank(self, session: Session, atoms: Sequence[Atom]) -> ColumnElement[float]:
         """The sum over what is looked for: how rare it is, times how much of the text it is."""
-        weights = cast(literal(_WEIGHTS, ARRAY(Float)), ARRAY(Float(24)))
+        weights = cast(literal(self._weights, ARRAY(Float)), ARRAY(Float(24)))
         parts: list[ColumnElement[float]] = [
             literal(rarity, Float)
             * func.ts_rank(
@@ -157,7 +145,16 @@ class PostgresTerms:
         """Inverse document frequencies, as BM25 has them; of one word alone it does not matter."""
         if len(atoms) == 1:
             return [1.0]
-        total, numbers = self.counts(session, atoms)
+        counts = [
+            select(func.count())
+            .select_from(self._table)
+            .where(self._table.c.terms.op("@@")(_tsquery(_atom(atom, " & "))))
+            for atom in atoms
+        ]
+        everything = select(func.count()).select_from(self._table)
+        total, *numbers = session.execute(
+            select(*(each.scalar_subquery() for each in (everything, *counts)))
+        ).one()
         return [math.log(1 + (total - number + 0.5) / (number + 0.5)) for number in numbers]
 
 
@@ -230,8 +227,8 @@ class PostgresDialect:
     """What PostgreSQL says in its own way."""
 
     counts_events = False
-    terms = PostgresTerms("search_terms")
-    passage_terms = PostgresTerms("vault_terms")
+    terms = PostgresTerms("search_terms", body=0.1)
+    passage_terms = PostgresTerms("vault_terms", body=0.5)
 
     def among(self, column: ColumnElement[int], keys: Sequence[int]) -> ColumnElement[bool]:
         return column == any_(literal(list(keys), ARRAY(Integer)))

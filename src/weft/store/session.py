@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Inse
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
-from weft.tree.query import Atom, Query
+from weft.tree.query import Query
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -64,10 +64,6 @@ class Terms(Protocol):
         ...
 
     def clear(self, transaction: "Session") -> None: ...
-
-    def counts(self, session: "Session", atoms: Sequence[Atom]) -> tuple[int, list[int]]:
-        """How many rows there are, and how many have each of the atoms."""
-        ...
 
     def matching(
         self, session: "Session", query: Query, reach: Reach, most: int | None

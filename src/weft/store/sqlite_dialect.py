@@ -7,12 +7,12 @@ never change.
 """
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -82,18 +82,6 @@ class SqliteTerms:
     def clear(self, transaction: Session) -> None:
         transaction.execute(self._delete_all)
         transaction.execute(self._rebuild)
-
-    def counts(self, session: Session, atoms: Sequence[Atom]) -> tuple[int, list[int]]:
-        numbers = [
-            select(func.count())
-            .select_from(self._terms)
-            .where(self._words.match(literal(_phrase(atom))))
-            .scalar_subquery()
-            for atom in atoms
-        ]
-        total = select(func.count()).select_from(self._terms).scalar_subquery()
-        row: Any = session.execute(select(total, *numbers)).one()
-        return row[0], list(row[1:])
 
     def matching(
         self, session: Session, query: Query, reach: Reach, most: int | None
@@ -223,7 +211,7 @@ class SqliteDialect:
         return column.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
 
     def keys(self, keys: Sequence[int]) -> object:
-        return json.dumps(list(keys))
+        return orjson.dumps(list(keys)).decode()
 
     def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
         return driver.execute(sql, parameters).fetchall()

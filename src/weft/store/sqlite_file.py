@@ -471,7 +471,7 @@ class _SqliteGroup:
     def commit(self) -> None:
         if not self._driver.in_transaction:
             # SQLite rolls back by itself when the disk is full; a commit would then say nothing.
-            raise StorageError(f"{self._file.path} gave up the transaction", hint="try again")
+            raise StorageError(f"{self._file.path} rolled the transaction back", hint="try again")
         self._file.require_current()
         self._driver.execute("COMMIT")
         if self._transaction is not None:

@@ -79,7 +79,7 @@ def about_item(stored: str | None) -> dict[str, object]:
     except ValueError:
         value = None
     if not isinstance(value, Mapping):
-        raise InvalidInputError("what is kept about an item cannot be read")
+        raise InvalidInputError("the stored details of an item cannot be read")
     about = cast("Mapping[str, JsonValue]", value)
     images: list[Image] = []
     listed = about.get("images", ())
@@ -92,5 +92,5 @@ def about_item(stored: str | None) -> dict[str, object]:
     pinned = about.get("pinned", False)
     known = about.keys() <= {*_ABOUT, "images", "pinned"} and isinstance(pinned, bool)
     if not known or not all(isinstance(text, str) for text in texts.values()):
-        raise InvalidInputError("what is kept about an item cannot be read")
+        raise InvalidInputError("the stored details of an item cannot be read")
     return {**texts, "images": tuple(images), "pinned": pinned}

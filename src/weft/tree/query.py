@@ -132,7 +132,7 @@ def parse_query(text: str) -> Query:
 def _nothing_to_find(text: str, without: Sequence[Atom]) -> InvalidInputError:
     if without:
         return InvalidInputError(
-            "the query only says what not to find", hint="add a word that should occur: loom -cotton"
+            "the query has only words to leave out", hint="add a word that should occur: loom -cotton"
         )
     shown = text.strip()
     what = "an empty query" if not shown else f"{shown[:60]!r}"

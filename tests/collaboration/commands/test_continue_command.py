@@ -86,13 +86,15 @@ def test_nobody_is_asked_who_led_here(work):
     assert work.session.chain == (other.id, work.agent.id)
     before = work.events()
     assert work.no(f'continue using agent:"{other.name}"') == (
-        f"✗ PERMISSION_DENIED: '{other.name}' led here and cannot be invoked again\n"
+        f"✗ PERMISSION_DENIED: '{other.name}' is already in this chain of calls and cannot be invoked again\n"
         '  hint: name another: → continue using agent:"…"'
     )
     assert not work.ok(f"continue from {work.a.local_id}").endswith(f"by {other.name}")
     # And the operation refuses it too, whoever comes with such a chain.
     place = StartPlace(tree=work.tree.id, node=work.a.id, chain=work.session.chain)
-    with pytest.raises(PermissionDeniedError, match="led here and cannot be invoked again"):
+    with pytest.raises(
+        PermissionDeniedError, match="is already in this chain of calls and cannot be invoked again"
+    ):
         Grove(work.session.caller).generations.stream(
             place.tree, place.node, GenerationOptions(agent=other.id), place
         ).result()

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.agent_context import Exchange, LoomAware, loom_request, render_loom
-from weft.context.agent_view.history_reduction import plan_loomaware
+from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.loom_block import HeadingFacts, LoomPlace, addendum, loom_context
 from weft.context.agent_view.operational_memory import (
     Action,
@@ -19,6 +18,7 @@ from weft.context.agent_view.operational_memory import (
     StashedText,
     memory_block,
 )
+from weft.context.engine import assemble, plan_context
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.request import Pending, Profile
@@ -73,7 +73,7 @@ def loom_of(story, *, now=NOW, **changes):
 def sent(story, loom, budget=PLENTY, **options):
     options.setdefault("system", SystemParts(agent="You are Muse."))
     request = story.request(budget, **options)
-    return render_loom(plan_loomaware(request, loom), story.contents)
+    return assemble(replace(request, loom=loom), story.contents)
 
 
 def whole_text(context):
@@ -353,5 +353,5 @@ def test_a_request_is_made_of_values_and_changes_none():
     story = talk(4, 3)
     request = story.request(PLENTY, system=SystemParts(agent="You are Muse."))
     kept = replace(request)
-    loom_request(request, loom_of(story, exchanges=EXCHANGES))
+    plan_context(replace(request, loom=loom_of(story, exchanges=EXCHANGES)))
     assert request == kept

@@ -9,15 +9,13 @@ from tests.context.agent_view.test_assembly import EXCHANGES, PLENTY, loom_of, t
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.agent_context import render_loom
-from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import addendum, loom_context
 from weft.context.agent_view.operational_memory import MemoryContents, PinnedNode, memory_block
 from weft.context.cache.controls import cache_controls
+from weft.context.engine import assemble
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import LayerId, active_note, note, with_images
 from weft.context.items.library import Attached
-from weft.context.layered import render_layers
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.settings import Changed, LayerSettings, Placement
 from weft.context.system import Standing, SystemParts
@@ -48,8 +46,7 @@ def asked(story, attached, budget=PLENTY, *, settings=PLAIN, outputs=(), **optio
 
 
 def laid_out(story, loom, attached, budget=PLENTY, **options):
-    found = plan_loomaware(asked(story, attached, budget, **options), loom)
-    return render_layers(found, story.contents)
+    return assemble(replace(asked(story, attached, budget, **options), loom=loom), story.contents).laid_out
 
 
 @covers(
@@ -170,10 +167,10 @@ def test_pictures_of_the_active_note_come_with_its_turn_and_stay_through_a_run()
 def test_a_document_has_no_layers():
     story = Story()
     story.say("Once.")
-    found = plan_loomaware(asked(story, [], mode=Mode.BUFFER), loom_of(story))
+    context = assemble(replace(asked(story, [], mode=Mode.BUFFER), loom=loom_of(story)), story.contents)
     with pytest.raises(InvalidInputError, match="layers are made of dialogues"):
-        render_layers(found, story.contents)
-    assert render_loom(found, story.contents).messages
+        _ = context.laid_out
+    assert context.messages
 
 
 @given(
@@ -200,13 +197,11 @@ def test_whatever_is_attached_the_budget_holds_and_nothing_is_lost_unseen(
     loom = loom_of(story, exchanges=EXCHANGES if running else (), memory=MEMORY)
     settings = LayerSettings(library=library, changed=changed, library_share=1.0)
     try:
-        found = plan_loomaware(
-            asked(story, attached, budget, settings=settings, preferences={"loomLayout": layout}), loom
-        )
+        request = asked(story, attached, budget, settings=settings, preferences={"loomLayout": layout})
+        context = assemble(replace(request, loom=loom), story.contents)
     except ContextLimitError:
         return
-    envelope = render_layers(found, story.contents)
-    context = render_loom(found, story.contents)
+    envelope = context.laid_out
     said = whole_text(context)
     assert envelope.tokens == context.tokens <= budget
     assert sum(entry.tokens for entry in envelope.manifest) == envelope.tokens

@@ -10,10 +10,9 @@ from tests.context.agent_view.test_assembly import EXCHANGES, loom_of, sent, tal
 from tests.context.stories import Story
 from tests.covers import covers
 
-from weft.context.agent_view.agent_context import render_loom
-from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.operational_memory import Action, MemoryContents, PinnedNode, StashedText
-from weft.context.fit import SkippedRange
+from weft.context.columns import SkippedRange
+from weft.context.engine import plan_context, write_context
 from weft.context.manifest_entries import EntryKind, Outcome
 from weft.context.request import Profile
 from weft.context.rows import PathOutline, Reason
@@ -200,8 +199,8 @@ def test_levels_that_were_not_read_are_counted_in_the_range():
     between = SkippedRange(20, "n5", "n24", story.rows[4].ruler, story.rows[24].ruler)
     outline = PathOutline(head=story.rows[:5], between=between, tail=story.rows[25:])
     request = replace(story.request(1_500), outline=outline)
-    plan = plan_loomaware(request, loom_of(story))
-    text = render_loom(plan, story.contents).messages[0].text
+    plan = plan_context(replace(request, loom=loom_of(story)))
+    text = write_context(plan, story.contents).messages[0].text
     lines = re.findall(r"^  \[n(\d+)\] In short", text, re.MULTILINE)
     counted = int(lines[0])
     total = int(lines[-1]) + 1
@@ -241,9 +240,9 @@ def test_nodes_without_a_summary_are_shown_by_an_extract_and_named():
     story = talk(21)
     loom = loom_of(story)
     loom = replace(loom, summaries={**loom.summaries, "N1": "[extract] Turn 1: word"})
-    plan = plan_loomaware(story.request(1_200), loom)
+    plan = plan_context(replace(story.request(1_200), loom=loom))
     assert plan.unsummarised == ("N1",)
-    assert "\n  [n1] [extract] Turn 1: word\n" in render_loom(plan, story.contents).messages[0].text
+    assert "\n  [n1] [extract] Turn 1: word\n" in write_context(plan, story.contents).messages[0].text
 
 
 @covers("memory.larger-limit-never-shows-less", "memory.prune-trace-then-ephemeral")

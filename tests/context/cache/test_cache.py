@@ -7,7 +7,7 @@ import pytest
 from tests.context.talks import Talk
 from tests.covers import covers
 
-from weft.context.cache.controls import cache_controls
+from weft.context.cache.controls import cache_controls, content_prefix
 from weft.context.cache.prediction import predict
 from weft.context.cache.prefix_monitor import Trigger, expected_reasons, watch
 from weft.context.conversation import ConversationTurn
@@ -104,6 +104,8 @@ def test_others_are_told_in_their_own_way_or_not_at_all():
         "messages": 2,
         "tokens": envelope.breakpoints[2].tokens,
         "ttl": "600s",
+        "prefix": content_prefix(envelope, "", 2),
+        "replaces": [],
     }
     assert cache_controls(Talk().ask("Short?"), GEMINI, explicit=True).to_wire() == {}
     assert cache_controls(envelope, NO_PREFIX_CACHE).to_wire() == {}

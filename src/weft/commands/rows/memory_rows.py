@@ -24,7 +24,7 @@ _row = partial(command_row, Permission.LOOM_AWARE)
 ROWS: tuple[CommandRow, ...] = (
     _row(
         "pin",
-        "keep in your memory block, whatever is pruned",
+        "keep in your memory block, also when the context is pruned",
         form(
             a.PinCommand,
             "pinned",

@@ -22,15 +22,10 @@ from weft.context.agent_view.loom_block import (
     unmarked,
 )
 from weft.context.agent_view.operational_memory import MemoryContents, Showing, memory_block
-from weft.context.assemble import plan_context
 from weft.context.items.blocks import render_tools
 from weft.context.items.item_types import ContextItem
-from weft.context.layered import context_of, render_layers
-from weft.context.layout import plan_layers
-from weft.context.render import render_context
-from weft.context.request import INPUT, ContextRequest, Pending, Plan
-from weft.context.result import AssembledContext
-from weft.context.rows import Candidate
+from weft.context.request import INPUT, ContextRequest, Pending
+from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import LoomLayout
 from weft.context.tokens import JOINT
 from weft.tree.agent import Permission
@@ -73,12 +68,26 @@ class LoomAware:
     """What was pruned, and how to get it back."""
 
 
-def loom_request(request: ContextRequest, loom: LoomAware) -> ContextRequest:
-    """The request of a loom-aware agent."""
+def with_run(request: ContextRequest, loom: LoomAware) -> ContextRequest:
+    """The request with the turns of the agent's run so far.
+
+    Texts are made unable to pass for headings, blocks or boundaries.
+    """
+    return replace(
+        _with_exchanges(request, loom.exchanges),
+        shown=escape_content if request.dialogue else _as_prose,
+        shown_source=escape_content,
+        attached=[each._replace(item=_quiet(each.item)) for each in request.attached],
+        items=[_quiet(each) for each in request.items],
+        fresh={name: _quiet(each) for name, each in request.fresh.items()},
+    )
+
+
+def with_surroundings(request: ContextRequest, loom: LoomAware, outline: PathOutline) -> ContextRequest:
+    """The request with headings on the levels of its path, the agent's memory, and the tree around it."""
     cached = request.preferences.loom_layout is LoomLayout.CACHE
     memory = memory_block(loom.memory, loom.showing)
-    request = _with_run(request, loom.exchanges)
-    rows = [*request.outline.head, *request.outline.tail]
+    rows = [*outline.head, *outline.tail]
     if cached:
         shown = [row for row in rows if row.left_out is None and row.tokens]
         facts = [loom.facts[row.id] for row in shown if row.id in loom.facts]
@@ -86,15 +95,7 @@ def loom_request(request: ContextRequest, loom: LoomAware) -> ContextRequest:
     else:
         tail = loom_context(loom.place, loom.permissions)
     tail = f"{tail}\n{loom.notice}" if loom.notice else tail
-    request = replace(
-        request,
-        headings=_headings(request, loom, rows, cached=cached),
-        shown=escape_content if request.dialogue else _as_prose,
-        shown_source=escape_content,
-        attached=[each._replace(item=_quiet(each.item)) for each in request.attached],
-        items=[_quiet(each) for each in request.items],
-        fresh={name: _quiet(each) for name, each in request.fresh.items()},
-    )
+    request = replace(request, headings=_headings(request, loom, rows, cached=cached))
     if not request.dialogue:
         return _behind_a_document(request, loom, tail, memory="" if cached else memory)
     tools = escape_look_alikes(render_tools(request.tool_outputs))
@@ -153,7 +154,7 @@ def _headings(
     return {row.id: f"{heading(loom.facts[row.id], loom.now)}\n" for row in known}
 
 
-def _with_run(request: ContextRequest, exchanges: Sequence[Exchange]) -> ContextRequest:
+def _with_exchanges(request: ContextRequest, exchanges: Sequence[Exchange]) -> ContextRequest:
     """The turns of this run as levels after the path: the newest results are the current turn's input."""
     if not exchanges or not request.dialogue:
         return request
@@ -178,12 +179,6 @@ def _with_run(request: ContextRequest, exchanges: Sequence[Exchange]) -> Context
     return replace(request, outline=outline, pending=pending, own=own, run=len(texts))
 
 
-def plan_loom(request: ContextRequest, loom: LoomAware) -> Plan:
-    """A plan without any pruning."""
-    request = loom_request(request, loom)
-    return plan_layers(request) if request.dialogue else plan_context(request)
-
-
 def _turns_after(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
     """The turns of a run as messages of their own, after a document."""
     said = [
@@ -191,10 +186,3 @@ def _turns_after(exchanges: Sequence[Exchange]) -> tuple[Message, ...]:
         for each in exchanges
     ]
     return tuple(message for pair in said for message in pair if message.text.strip())
-
-
-def render_loom(plan: Plan, contents: Mapping[str, Content]) -> AssembledContext:
-    """Write what was planned. Texts of nodes are made unable to pass for headings, blocks or boundaries."""
-    if plan.layout is None:
-        return render_context(plan, contents)
-    return context_of(plan, render_layers(plan, contents))

@@ -11,20 +11,21 @@ than the state before. A limit takes the last state that fits, so a larger limit
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from weft.context.agent_view.agent_context import Exchange, LoomAware, plan_loom
+from weft.context.agent_view.agent_context import Exchange, LoomAware
 from weft.context.agent_view.loom_block import connections_line
 from weft.context.agent_view.operational_memory import pin_lines
-from weft.context.assemble import mask_results
 from weft.context.checks import pins_over
-from weft.context.fit import Columns, Strategy, recent_start, stepped_cut, window_of_grid
+from weft.context.columns import Columns
+from weft.context.fit import Strategy, recent_start, stepped_cut, window_of_grid
 from weft.context.manifest_build import COLLAPSED
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
-from weft.context.request import ContextRequest, Plan
+from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
+from weft.context.plan import Plan
+from weft.context.request import ContextRequest
 from weft.context.rows import Candidate, PathOutline, Reason, columns_of, sources_beside
 from weft.context.settings import LoomLayout
-from weft.context.tokens import Estimator
+from weft.context.tokens import NO_LIMIT, Estimator
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
 from weft.tree.measure import measure
@@ -39,44 +40,32 @@ _RECENT = 3
 """How many actions stay in full when the trace is compressed."""
 _COUNTED = "pruned: counted in a range"
 _BACK_NODES = "→ view ID full"
+Planner: TypeAlias = Callable[[ContextRequest], Plan]
+"""Plans a request without reducing its history."""
 _OUTCOMES = {Reason.COLLAPSED: Outcome.COLLAPSED, Reason.IN_SYSTEM: Outcome.MERGED}
 
 
-def plan_loomaware(request: ContextRequest, loom: LoomAware) -> Plan:
-    """Plan what a loom-aware agent is sent; where it does not fit, reduce it before any strategy cuts.
-
-    With `stopAtLimit` nothing is reduced: the error says by how much it is too long.
-    """
-    try:
-        return _planned(request, loom)
-    except ContextLimitError:
-        of_text = request.estimator.of_text
-        pins = [(name, of_text(line)) for name, line in pin_lines(loom.memory.pins, loom.showing)]
-        if sum(tokens for _, tokens in pins) <= request.budget and not (
-            pins and _fits_without(request, loom)
-        ):
-            raise
-        over = pins_over(pins, request.budget)
-    raise over
+def reduce(request: ContextRequest, loom: LoomAware, plan_of: Planner) -> Plan:
+    """The plan of a request that does not fit as it is. Its outline is paired and masked already."""
+    return _Reduction(request, loom, plan_of).plan()
 
 
-def _planned(request: ContextRequest, loom: LoomAware) -> Plan:
-    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
-        return plan_loom(request, loom)
-    request = mask_results(request)
-    whole = _fitting(lambda: plan_loom(request, loom))
-    return whole or _Reduction(request, loom).plan()
-
-
-def _fits_without(request: ContextRequest, loom: LoomAware) -> bool:
-    """Whether all that does not fit are the pins."""
-    if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
-        return False
-    try:
-        _planned(request, replace(loom, memory=replace(loom.memory, pins=())))
-    except ContextLimitError:
-        return False
-    return True
+def pins_over_budget(request: ContextRequest, plan_of: Planner) -> ContextLimitError | None:
+    """The error that names the pins, where they are why a request does not fit."""
+    loom = request.loom
+    if loom is None or not loom.memory.pins:
+        return None
+    of_text = request.estimator.of_text
+    pins = [(name, of_text(line)) for name, line in pin_lines(loom.memory.pins, loom.showing)]
+    unpinned = replace(request, loom=replace(loom, memory=replace(loom.memory, pins=())))
+    if sum(tokens for _, tokens in pins) <= request.budget:
+        if request.preferences.truncation_strategy is Strategy.STOP_AT_LIMIT:
+            return None
+        try:
+            plan_of(unpinned)
+        except ContextLimitError:
+            return None
+    return pins_over(pins, request.budget)
 
 
 def _fitting(plan_of: Callable[[], Plan]) -> Plan | None:
@@ -85,7 +74,7 @@ def _fitting(plan_of: Callable[[], Plan]) -> Plan | None:
         plan = plan_of()
     except ContextLimitError:
         return None
-    return None if plan.fit.truncated or plan.fit.shortened else plan
+    return plan if plan.whole else None
 
 
 class _Size(NamedTuple):
@@ -133,13 +122,14 @@ class _Folded:
 class _Reduction:
     """The steps, each only as far as it is needed."""
 
-    def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
+    def __init__(self, request: ContextRequest, loom: LoomAware, plan_of: Planner) -> None:
         self.request = request
         self.loom = loom
+        self.plan_of = plan_of
         self.done: list[str] = []
         self.back: list[str] = []
         self.pieces: list[Piece] = []
-        self.history = _History(request, loom)
+        self.history = _History(request, loom, plan_of)
 
     def plan(self) -> Plan:
         states = self.history.states
@@ -159,7 +149,7 @@ class _Reduction:
         least = self._try(states[0])
         if least is None:
             return None
-        spare = least.room.free - least.fit.tokens + self.history.cost(states[0])
+        spare = least.room.free - least.cut.tokens + self.history.cost(states[0])
         fitting = (
             index for index in reversed(range(len(states))) if self.history.cost(states[index]) <= spare
         )
@@ -201,11 +191,12 @@ class _Reduction:
         if done:
             ways = ", ".join(dict.fromkeys(back))
             loom = replace(loom, notice=f"Pruned: {' · '.join(done)} · get back with {ways}")
-        plan = plan_loom(replace(request, held_back=request.held_back + held_back), loom)
-        if folded is None or state is None:
-            return replace(plan, pruned=tuple(self.pieces))
-        pruned = (*self.history.pieces(state), *self.pieces)
-        return replace(plan, pruned=pruned, unsummarised=folded.extracts)
+        plan = self.plan_of(replace(request, loom=loom, held_back=request.held_back + held_back))
+        plan.pruned = tuple(self.pieces)
+        if folded is not None and state is not None:
+            plan.pruned = (*self.history.pieces(state), *self.pieces)
+            plan.unsummarised = folded.extracts
+        return plan
 
     def _less(self) -> Iterator[None]:
         """What goes after older conversation: most of the trace, then results and recalled stashes."""
@@ -287,10 +278,10 @@ class _Reduction:
 class _History:
     """The path before the recent nodes, as what it can be reduced to."""
 
-    def __init__(self, request: ContextRequest, loom: LoomAware) -> None:
+    def __init__(self, request: ContextRequest, loom: LoomAware, plan_of: Planner) -> None:
         # Sizes that depend on no limit: the states are the same for all of them.
         grid = window_of_grid(request.budget, request.window)
-        ample = plan_loom(replace(request, budget=NO_LIMIT, window=grid), loom)
+        ample = plan_of(replace(request, budget=NO_LIMIT, window=grid))
         self.request = request
         self.loom = loom
         self.outline = request.outline
@@ -369,7 +360,7 @@ class _History:
         row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
         rows = [row, *near]
         beside = sources_beside(rows, self.request.pending.sources) if self.request.dialogue else {}
-        joined = columns_of(rows, self.prices, beside)
+        joined, _ = columns_of(rows, self.prices, beside)
         nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
         return self.row_cost(state) + nodes
 

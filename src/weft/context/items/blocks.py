@@ -100,6 +100,7 @@ def render_item(
     """
     kind = ItemType.NOTE if promoted and item.type == ItemType.ACTIVE_NOTE else item.type
     block = block_of(kind)
+    form = ItemForm.STUB if is_unread(item) else form
     lines = [f"<{block.tag}>"]
     lines += [f"<{name}>{one_line(text)}</{name}>" for name, text in block.heading(item) if text]
     if revision > 1:
@@ -119,6 +120,11 @@ def _shown(item: ContextItem, form: ItemForm, shown: str | None, rest: str) -> l
     return ["<content>", content, "</content>"] if content else ["<content>", "</content>"]
 
 
+def is_unread(item: ContextItem) -> bool:
+    """True for a page of which only the address is known."""
+    return item.type == ItemType.URL and not item.content.strip()
+
+
 def shown_content(item: ContextItem) -> str:
     return close_nothing(clean(item.content))
 
@@ -132,17 +138,27 @@ class ToolOutput:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     sources: tuple[CitedSource, ...] = ()
     """Those that its guidance lists."""
+    guidance: str = ""
+    """How to cite them, after the content: it stays where the content is shortened."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read for it: said in its content, and among the warnings of the turn."""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.attributes):
             if not is_tag(name):
                 raise InvalidInputError(
-                    f"{name[:60]!r} cannot be a tag", hint="tools and attributes are named as identifiers are"
+                    f"{name[:60]!r} cannot be a tag",
+                    hint="use letters, digits, _ . and -, and begin with a letter or _",
                 )
+
+    @property
+    def whole(self) -> str:
+        """The content with its guidance."""
+        return "\n\n".join(filter(None, (self.content, self.guidance)))
 
     def render(self) -> str:
         attributes = "".join(f' {name}="{attribute(value)}"' for name, value in self.attributes.items())
-        content = leave_open(clean(self.content), self.name)
+        content = leave_open(clean(self.whole), self.name)
         inner = f"\n{content}\n" if content else "\n"
         return f"<{self.name}{attributes}>{inner}</{self.name}>"
 

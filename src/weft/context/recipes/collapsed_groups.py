@@ -48,13 +48,13 @@ class GroupScope:
 
     @property
     def unscoped(self) -> "GroupScope | None":
-        """Where to look for what the user has not: older data belongs to nobody."""
+        """Where to look for what the user does not have: older data has no user."""
         return None if self.user_id is None else GroupScope(session_id=self.session_id)
 
 
 @runtime_checkable
 class GroupReader(Protocol):
-    """Whoever can look up groups. Each method gives the documents that exist, by the ids asked for."""
+    """Looks up groups. Each method gives the documents that exist, by the ids asked for."""
 
     def memberships(self, scope: GroupScope, message_ids: Collection[str]) -> Documents:
         """`{groups: {name: {responseId, updated_at}}}` for each message."""
@@ -191,7 +191,7 @@ def told(response: JsonObject | None, name: str) -> Telling:
 
 
 def _called(group: JsonValue) -> str:
-    """A group's name in a response, in capitals: names are the same whatever their case."""
+    """A group's name in a response, in capitals: names do not differ by case."""
     fields = fields_of(group)
     names = (fields.get(name) for name in ("name", "group"))
     return string_of(next((name for name in names if is_truthy(name)), "")).upper()

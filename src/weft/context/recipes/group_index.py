@@ -1,6 +1,6 @@
 """Collapsed groups as they are written: which documents a response's groups become, in which batches.
 
-Nothing here writes. A request becomes a plan of upserts that whoever keeps the index carries
+Nothing here writes. A request becomes a plan of upserts that the owner of the index carries
 out batch by batch; carrying out a plan twice leaves what carrying it out once left.
 """
 

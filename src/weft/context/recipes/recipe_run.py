@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Piece, Run
+from weft.context.manifest_entries import EntryKind, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipes.collapsed_groups import GroupReader
 from weft.context.recipes.filters.base import FilterContext, Registry, installed_filters
@@ -25,6 +25,7 @@ from weft.context.recipes.record_streams import (
     slice_of,
     wider,
 )
+from weft.context.tokens import NO_LIMIT
 from weft.errors import WeftError
 from weft.tree.json import JsonValue
 
@@ -56,7 +57,7 @@ class Followed:
     """What messages were known by that do not say it themselves."""
 
     def without_doc_ids(self) -> "Followed":
-        """The same without the ids that filters needed and nobody asked for; the manifest still names them."""
+        """The same without the ids that only filters needed; the manifest still names them."""
         return replace(self, messages=list(map(_without_doc_id, self.messages)), names=self._known_by())
 
     def _known_by(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Followed:
         return Manifest(facts, lambda: list(self._pieces()))
 
     def _budget(self) -> int:
-        """The tightest among the filters and whatever was assembled; 0 if there is none."""
+        """The tightest among the filters and what was assembled; 0 if there is none."""
         assembled = [served.manifest.facts.budget for served in self.served if served.manifest is not None]
         limits = [each for each in (*assembled, _budget(self.recipe)) if 0 < each < NO_LIMIT]
         return min(limits, default=0)
@@ -168,7 +169,7 @@ def follow_recipe(
     groups: GroupReader | None = None,
     registry: Registry | None = None,
 ) -> Followed:
-    """The messages that a recipe makes of somebody's records.
+    """The messages that a recipe makes of a user's records.
 
     The session of collapsed groups is the slice's own, unless another is given.
     """

@@ -231,9 +231,9 @@ _CALLED = ("cost", "callingExecId", "currentExecId")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordScope:
-    """Whose records. Without a user they are nobody's: what older data is.
+    """Whose records. Older data has no user.
 
-    A stream of which the user has no record at all is read from nobody's.
+    A stream of which the user has no record is read from those without a user.
     """
 
     user_id: str | None = None
@@ -249,7 +249,7 @@ class Record:
 
 
 class RecordReader(Protocol):
-    """Whoever can look up records. The oldest come first, of those of one time by id."""
+    """Looks up records: the oldest first, those of one time by id."""
 
     def span(self, scope: RecordScope, span: RecordSpan) -> Iterable[Record]:
         """Records with begin < time ≤ end."""
@@ -263,7 +263,7 @@ class RecordReader(Protocol):
 
 
 class StreamRecords(NamedTuple):
-    """Records, and where somebody chose among them the account of that."""
+    """Records, and the manifest where some were chosen among them."""
 
     records: Iterable[Record]
     manifest: Manifest | None = None

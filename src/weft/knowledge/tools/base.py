@@ -63,6 +63,11 @@ class ToolContext:
     """The best passages of notes, documents and nodes about a question."""
     result: Callable[[int], str] = _no_result
     """The whole text of a result that was put aside, by its number."""
+    urls: Callable[[], Sequence[str]] = tuple
+    """The addresses that `readUrl` may read: attached ones, and the project's."""
+    read_url: Callable[[str], WebPage] = lambda url: WebPage("", url, "")
+    urls_off: str | None = "reading addresses is off: weft tools urls public"
+    """The reason why no address is read, if none is."""
     web: WebSearch | None = None
     web_off: str = "no provider is configured: set WEFT_WEB_SEARCH to searxng:URL, brave or tavily"
     """The reason why there is no web search, if there is none."""
@@ -100,11 +105,13 @@ class Tool(Generic[A]):
 
     @property
     def argument_names(self) -> list[str]:
-        """The names of its arguments, in order; optional ones end with a question mark."""
+        """The names of its arguments, those that are needed first; optional ones end with a question mark."""
         named, required = self.schema.get("properties"), self.schema.get("required")
         names = list(named) if isinstance(named, Mapping) else []
         needed = required if isinstance(required, Sequence) else ()
-        return [name if name in needed else f"{name}?" for name in names]
+        return [name for name in names if name in needed] + [
+            f"{name}?" for name in names if name not in needed
+        ]
 
     def check(self, arguments: Mapping[str, JsonValue]) -> A:
         """The arguments as the function takes them; an error names the field."""
@@ -162,9 +169,31 @@ def compose(
     parts = [instruction, *(f"[{number}]\n{render_item(item)}" for number, item in numbered)]
     if after:
         parts.append(close_nothing(after))
-    parts.append(f"<guidance>\n{_guidance(sources)}\n</guidance>")
+    return _with_guidance(name, "\n\n".join(parts), sources, attributes)
+
+
+def cite(
+    name: str,
+    text: str,
+    sources: Sequence[tuple[str, str]],
+    *,
+    first: int,
+    attributes: Mapping[str, str] | None = None,
+) -> ToolOutput:
+    """A text whose sources (id and title) are numbered after it."""
+    numbered = tuple(CitedSource(number, *each) for number, each in enumerate(sources, first))
+    return _with_guidance(name, text, numbered, attributes)
+
+
+def _with_guidance(
+    name: str, content: str, sources: tuple[CitedSource, ...], attributes: Mapping[str, str] | None
+) -> ToolOutput:
     return ToolOutput(
-        name=name, content="\n\n".join(parts), attributes=dict(attributes or {}), sources=sources
+        name=name,
+        content=content,
+        attributes=dict(attributes or {}),
+        sources=sources,
+        guidance=f"<guidance>\n{_guidance(sources)}\n</guidance>",
     )
 
 

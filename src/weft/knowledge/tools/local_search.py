@@ -1,5 +1,6 @@
 """`localSearch`: passages of notes, documents and trees about a question."""
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -34,11 +35,15 @@ def _run(desk: ToolContext, asked: SearchArguments) -> ToolOutput:
     period = None if asked.time_range is None else period_of(asked.time_range, desk.now)
     places = _PLACES if asked.where is None else frozenset(asked.where)
     passages, warnings, _ = desk.retrieve(asked.query, places, asked.limit, period)
-    left = "\n".join(f"Not searched: {one_line(each)}." for each in warnings)
-    if not passages:
-        return say("localSearch", _NOTHING, left, attributes=attributes)
-    items = [each.item for each in passages]
-    return compose("localSearch", _INSTRUCTION, items, first=desk.first, attributes=attributes, after=left)
+    left = "\n".join(f"Not complete: {one_line(each)}." for each in warnings)
+    if passages:
+        items = [each.item for each in passages]
+        output = compose(
+            "localSearch", _INSTRUCTION, items, first=desk.first, attributes=attributes, after=left
+        )
+    else:
+        output = say("localSearch", _NOTHING, left, attributes=attributes)
+    return replace(output, warnings=tuple(f"localSearch: {one_line(each)}" for each in warnings))
 
 
 LOCAL_SEARCH = Tool(

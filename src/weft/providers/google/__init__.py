@@ -1,8 +1,9 @@
 """`google:` on Google's own SDK, which is imported when it is used."""
 
 import re
+from typing import cast
 
-from weft.providers.adapter import Adapter, Connection, SdkClient
+from weft.providers.adapter import Adapter, CacheHolder, Connection, SdkClient
 from weft.providers.base import ModelProfile, SystemPlace
 from weft.providers.catalog import known_model
 from weft.providers.endpoint import Endpoint
@@ -57,6 +58,15 @@ class Google(Adapter):
         from weft.providers.google.client import GoogleClient  # noqa: PLC0415 - an SDK takes long to import
 
         return GoogleClient(self.name, connection, self._info)
+
+    async def renew_cache(self, name: str, seconds: int) -> None:
+        await self._caches().renew_cache(name, seconds)
+
+    async def delete_cache(self, name: str) -> None:
+        await self._caches().delete_cache(name)
+
+    def _caches(self) -> CacheHolder:
+        return cast("CacheHolder", self._client())
 
 
 def make() -> Google:

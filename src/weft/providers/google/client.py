@@ -1,9 +1,10 @@
 """Google's own SDK on our transport."""
 
+import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 
@@ -11,12 +12,12 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
-from weft.errors import ProviderError
-from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat, current_dry_run
+from weft.errors import ProviderError, WeftError
+from weft.providers.adapter import READ_TIMEOUT, Connection, as_chat, is_dry_run
 from weft.providers.base import ModelInfo, ModelProfile, Request
 from weft.providers.endpoint import Endpoint
 from weft.providers.errors import describe_status
-from weft.providers.events import Event, Warned
+from weft.providers.events import CacheCreated, CacheLost, Event, Warned
 from weft.providers.google.mapping import (
     GoogleReader,
     config_of,
@@ -29,9 +30,10 @@ from weft.providers.http import EndpointClient
 from weft.providers.keys import Secret
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import message_to_wire
+from weft.tree.tool_spec import ToolChoice
 
-_MARGIN = 30.0
-"""A cache is not used in its last seconds."""
+_TOGETHER = 10.0
+"""Seconds within which calls that want the same cache share the one that the first created."""
 _CACHE_TIMEOUT = 30.0
 """Seconds without a byte after which a request goes without a cache."""
 _NO_CACHE_THERE = frozenset({403, 404})
@@ -44,7 +46,7 @@ class _Cache(NamedTuple):
 
     name: str
     messages: int
-    digest: str
+    created: CacheCreated | None = None
 
 
 def _refuse(request: httpx2.Request) -> httpx2.Response:
@@ -59,6 +61,7 @@ class GoogleClient(EndpointClient[genai.Client]):
     ) -> None:
         super().__init__(provider, connection, info)
         self._caches: dict[str, tuple[str, float]] = {}
+        self._creating: dict[str, asyncio.Lock] = {}
 
     def connect(self, http: httpx2.AsyncClient, endpoint: Endpoint, key: Secret | None) -> genai.Client:
         return genai.Client(
@@ -83,11 +86,14 @@ class GoogleClient(EndpointClient[genai.Client]):
         self, client: genai.Client, request: Request, profile: ModelProfile
     ) -> AsyncGenerator[Event]:
         cache: _Cache | None = None
-        if request.cache.cached_content is not None:
+        # What a request says about its tools cannot differ from what its cache says.
+        if request.cache.cached_content is not None and request.tool_choice is ToolChoice.AUTO:
             try:
                 cache = await self._cached(client, request, request.cache.cached_content)
             except Exception as error:  # noqa: BLE001 - a cache saves money, it is not needed
                 yield self._without_cache(error)
+        if cache is not None and cache.created is not None:
+            yield cache.created
         shown = False
         try:
             async for event in self._generated(client, request, profile, cache):
@@ -97,7 +103,8 @@ class GoogleClient(EndpointClient[genai.Client]):
             if cache is None or shown or error.code not in _NO_CACHE_THERE:
                 raise
             # It was deleted there, or belongs to another key.
-            self._caches.pop(cache.digest, None)
+            self._forget(cache.name)
+            yield CacheLost(cache.name)
             yield self._without_cache(error)
             async for event in self._generated(client, request, profile, None):
                 yield event
@@ -131,17 +138,20 @@ class GoogleClient(EndpointClient[genai.Client]):
 
     async def _cached(self, client: genai.Client, request: Request, wanted: JsonObject) -> "_Cache | None":
         """A cache with the request's stable part, created if there is none."""
-        asked = _number(wanted.get("messages"))
-        count = last_split(request.messages, min(asked, len(request.messages) - 1))
+        count = last_split(request.messages, min(_number(wanted.get("messages")), len(request.messages) - 1))
+        if isinstance(name := wanted.get("name"), str):
+            return _Cache(name, count)
         digest = _digest(request, count)
-        dry_run = current_dry_run()
-        if dry_run is not None and dry_run.sent is not None:
-            name = _cache_named_in(dry_run.sent)
-            return _Cache(name, count, digest) if name else None
-        name, until = self._caches.get(digest, ("", 0.0))
-        if name and time.monotonic() < until:
-            return _Cache(name, count, digest)
-        ttl = str(wanted.get("ttl") or "300s")
+        # Calls that begin together create one cache.
+        async with self._creating.setdefault(digest, asyncio.Lock()):
+            name, until = self._caches.get(digest, ("", 0.0))
+            if name and time.monotonic() < until:
+                return _Cache(name, count)
+            return await self._create(client, request, count, str(wanted.get("ttl") or "300s"), digest)
+
+    async def _create(
+        self, client: genai.Client, request: Request, count: int, ttl: str, digest: str
+    ) -> "_Cache | None":
         try:
             made = await client.aio.caches.create(
                 model=request.model,
@@ -154,13 +164,41 @@ class GoogleClient(EndpointClient[genai.Client]):
                 ),
             )
         except httpx2.ConnectError:
-            if dry_run is None:
+            if not is_dry_run():
                 raise
-            return _Cache(_NOT_CREATED, count, digest)
+            return _Cache(_NOT_CREATED, count)
         if not made.name:
             return None
-        self._caches[digest] = (made.name, time.monotonic() + float(ttl.removesuffix("s")) - _MARGIN)
-        return _Cache(made.name, count, digest)
+        self._caches[digest] = (made.name, time.monotonic() + _TOGETHER)
+        tokens = made.usage_metadata.total_token_count if made.usage_metadata else None
+        return _Cache(made.name, count, CacheCreated(made.name, tokens))
+
+    def _forget(self, name: str) -> None:
+        self._caches = {digest: kept for digest, kept in self._caches.items() if kept[0] != name}
+
+    async def renew_cache(self, name: str, seconds: int) -> None:
+        await self._managed(
+            lambda client: client.aio.caches.update(
+                name=name, config=types.UpdateCachedContentConfig(ttl=f"{seconds}s")
+            )
+        )
+
+    async def delete_cache(self, name: str) -> None:
+        self._forget(name)
+        await self._managed(lambda client: client.aio.caches.delete(name=name))
+
+    async def _managed(self, work: Callable[[genai.Client], Awaitable[object]]) -> None:
+        """Change a cache at the server; one that is gone is no error."""
+        client, key = self._client()
+        failure: WeftError | None = None
+        try:
+            await work(client)
+        except Exception as error:  # noqa: BLE001 - every error of an SDK is mapped
+            if not isinstance(error, errors.ClientError) or error.code not in _NO_CACHE_THERE:
+                failure = self._failure(error, key, _CACHE_TIMEOUT)
+        if failure is not None:
+            # Raised out here, because the SDK's error holds the request, and with it the key.
+            raise failure
 
     async def rows(self, client: genai.Client) -> AsyncIterator[ModelInfo]:
         async for row in await client.aio.models.list(config={"page_size": 1_000}):
@@ -198,17 +236,6 @@ class GoogleClient(EndpointClient[genai.Client]):
 
 def _number(value: JsonValue) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _cache_named_in(body: bytes) -> str:
-    """The cache that a body names; empty where it was sent without one."""
-    try:
-        sent = json.loads(body)
-    except ValueError:
-        return ""
-    return (
-        str(cast("Mapping[str, object]", sent).get("cachedContent") or "") if isinstance(sent, dict) else ""
-    )
 
 
 def _digest(request: Request, count: int) -> str:

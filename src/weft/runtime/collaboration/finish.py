@@ -170,7 +170,7 @@ def close_dead_runs(executor: Executor, actor: Actor) -> int:
         try:
             closed += _close(executor, actor, row)
         except WeftError:
-            # Whoever opens the grove next tries again.
+            # The next program that opens the grove tries again.
             continue
     return closed
 

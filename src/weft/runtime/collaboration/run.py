@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from weft.commands.catalog import not_run_note
 from weft.commands.reply import Result, failed, results_message
 from weft.context.agent_view.agent_context import Exchange
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ConflictError,
@@ -69,7 +69,7 @@ class Collaboration(RunLoop[RunEvent]):
             Began(run=self.id, tree_id=task.tree_id, node_id=task.node_id, agent=task.agent.name)
         )
         with self._alive(log, task.options.seconds):
-            # Whatever goes wrong, the text is stored before the reader sees the error.
+            # After any failure the text is stored before the reader sees the error.
             try:
                 return self._go_on(log)
             except WeftError as error:
@@ -200,7 +200,7 @@ class Collaboration(RunLoop[RunEvent]):
 
 
 _CUT_OFF = InvalidSyntaxError(
-    "this command was cut off by the length limit, and not run", hint="say it again, and be brief"
+    "this command was cut off by the length limit, and not run", hint="repeat it, and make it shorter"
 )
 
 
@@ -216,7 +216,7 @@ class TurnAssembler:
 
     def __call__(
         self, contexts: Contexts, opened: Opened, options: ContextOptions, answering: AnsweringAgent
-    ) -> AssembledContext:
+    ) -> Context:
         """From the node that it answers, with the exchanges since."""
         session, exchanges = self.session, self.exchanges
         actor, tree = session.caller.actor, session.tree_id

@@ -206,7 +206,7 @@ def _refuse_twice(scope: Scope, tree: TreeState, agent: int) -> None:
     if other is not None:
         name, node = scope.transaction.agent(agent).name, scope.transaction.node(tree.key, other.head)
         raise ConflictError(
-            f"{name!r} is at work in this tree already, at [{node.local_id}] until {iso_moment(other.held_until)}",
+            f"{name!r} is already running in this tree, at [{node.local_id}] until {iso_moment(other.held_until)}",
             hint="wait for it, or ask another agent",
         )
 
@@ -250,5 +250,5 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
 
 def _ended_elsewhere() -> ConflictError:
     return ConflictError(
-        "this run was taken for dead, and closed", hint="what it had said is kept as interrupted"
+        "this run was closed: its process stopped answering", hint="its text is stored as interrupted"
     )

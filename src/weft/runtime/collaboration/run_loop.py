@@ -126,7 +126,7 @@ class RunLoop(ABC, Generic[E]):
         """How the run ends, by the first reason that holds, with its note; `reached` is a limit's."""
         if self._lost and error is None:
             error = ConflictError(
-                "another run has this place by now", hint="what was said is kept; ask again from another node"
+                "another run holds this node now", hint="its text is stored; ask again from another node"
             )
         if isinstance(error, LimitExceededError):
             return Ending.LIMIT, error.message, error

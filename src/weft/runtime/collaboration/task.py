@@ -59,7 +59,7 @@ def task_for(
     what is asked about it: there only the agent sees them.
     """
     if text is not None and not text.strip():
-        raise InvalidInputError("say what?", hint="leave the text out to have the last words answered")
+        raise InvalidInputError("say what?", hint="omit the text to answer the last message")
     with caller.store.read() as session:
         answering, key = collaborator(session, agent)
     if any(link.agent == key for link in caller.actor.chain()):

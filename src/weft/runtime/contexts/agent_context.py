@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 
 from weft.context.agent_view.agent_context import Exchange, LoomAware
-from weft.context.agent_view.history_reduction import plan_loomaware
 from weft.context.agent_view.loom_block import LoomPlace
 from weft.context.agent_view.operational_memory import MemoryContents, Showing
-from weft.context.request import ContextRequest, Plan
-from weft.context.result import AssembledContext
+from weft.context.request import ContextRequest
 from weft.runtime.contexts.agent_memory import AgentMemory
 from weft.runtime.contexts.assembler import RequestReader
 from weft.runtime.contexts.linked_documents import may_cross
@@ -46,10 +44,8 @@ class InRun:
     asked: str = ""
 
 
-def see(
-    contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None
-) -> tuple[Plan, AssembledContext]:
-    """Plan, reduce the history where it is too long, and render; facts are read of the rows that may be shown."""
+def see(contexts: RequestReader, agent: Agent, gathered: ContextInputs, run: InRun | None) -> ContextInputs:
+    """The inputs with what a loom-aware agent sees of the tree; facts are read of the rows that may be shown."""
     # A reduced history shows more than a strip does.
     request = replace(_prompted(gathered.request, agent), strip=None)
     reader, tree, now = gathered.reader, gathered.reader.tree.ulid, contexts.clock()
@@ -57,7 +53,6 @@ def see(
     view = run or _outside(contexts, agent, reader)
     facts = LoomView(contexts.store, view.actor).facts(tree, [row.id for row in rows])
     summaries = _Summaries(reader, request)
-    request = replace(request, outline=summaries.outline)
     loom = LoomAware(
         permissions=permissions_of(reader.tree.session, view.actor),
         place=view.place,
@@ -69,7 +64,7 @@ def see(
         summaries=summaries,
         showing=Showing(inline=inline_tokens(agent)),
     )
-    return replace(gathered, request=request).written(lambda asked: plan_loomaware(asked, loom))
+    return replace(gathered, request=replace(request, outline=summaries.outline, loom=loom))
 
 
 def _prompted(request: ContextRequest, agent: Agent) -> ContextRequest:

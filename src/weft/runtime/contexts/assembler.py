@@ -8,18 +8,17 @@ from typing import Self
 
 from sqlalchemy import select
 
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
-from weft.context.tokens import Estimator, estimator_of
+from weft.context.tokens import NO_LIMIT, Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
 from weft.ids import Clock, is_ulid, system_clock
 from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
-from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, model_agents
+from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, default_agent
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.tree_facts import TreeFacts
@@ -64,14 +63,15 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
-        facts, session = TreeFacts.of(opened), opened.session
-        return answering_agents(
-            session,
-            self.providers or installed_providers(),
-            () if named is None else (named,),
-            facts.grove,
-            lambda: self.cache.of_grove(facts.grove_head, model_agents, lambda: model_agents(session)),
-        )[0]
+        facts, registry = TreeFacts.of(opened), self.providers or installed_providers()
+
+        def default() -> tuple[Agent, int] | None:
+            known = default_agent, *registry.names
+            return self.cache.of_grove(
+                facts.grove_head, known, lambda: default_agent(opened.session, registry, facts.grove)
+            )
+
+        return answering_agents(opened.session, registry, () if named is None else (named,), default)[0]
 
     @contextmanager
     def opened(self, tree: str) -> Generator[Opened]:
@@ -169,7 +169,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
 def require_no_tools(options: ContextOptions, why: str) -> None:
     """Refuse tools and what they gave where they would be left out in silence."""
     if options.tool_outputs or options.tools:
-        raise InvalidInputError(f"tools have no place here: {why}", hint=Hint(HintKind.NO_TOOLS))
+        raise InvalidInputError(f"tools cannot be used here: {why}", hint=Hint(HintKind.NO_TOOLS))
 
 
 def _system(facts: TreeFacts, agent: Agent | None, reader: PathReader) -> SystemParts:

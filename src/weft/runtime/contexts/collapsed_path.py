@@ -11,7 +11,7 @@ from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.path_queries import ancestor_at_depth, walk_up
-from weft.store.rows import NodeRow
+from weft.store.rows import LightRow, NodeRow
 from weft.store.session import Session
 from weft.store.tree_queries import node_rows
 from weft.tree.content import Text
@@ -84,11 +84,11 @@ class PathFolds:
         return cls(ranges if any(not fold.expanded for _, _, fold in ranges) else ())
 
     def at(self, depth: int) -> Fold | None:
-        """The fold that a level is in; none where the newest is open, whatever older ones there are."""
+        """The fold that a level is in; none where the newest is open, even if an older one is not."""
         newest = next((fold for top, bottom, fold in self.ranges if top <= depth <= bottom), None)
         return None if newest is None or newest.expanded else newest
 
-    def stand_in(self, row: NodeRow, fold: Fold, mode: Mode) -> str | None:
+    def stand_in(self, row: LightRow, fold: Fold, mode: Mode) -> str | None:
         """What the level says for all of the fold, if it is the one that does."""
         if row.depth != self._first(fold):
             return None

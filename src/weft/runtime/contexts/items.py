@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from weft.context.items.item_types import EXPANDED, ContextItem, document, node, note, query, selection, url
 from weft.context.items.library import Attached, attached_twice
+from weft.context.items.note_lookup import ListedNote
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError
@@ -16,6 +17,7 @@ from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
+from weft.runtime.search.vault_status import list_notes
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
@@ -140,6 +142,17 @@ def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
     return Item(id=reference, type=kind, content="\n".join(each.id for each in notes))
 
 
+def notes_tagged(
+    caller: Caller, mounted: Mounted, tag: str, progress: Progress = silent
+) -> list[ContextItem]:
+    """The notes with a tag, by the index of the vaults; a warning names each file that is not indexed."""
+    listings: dict[str, Sequence[ListedNote]] = {}
+    for vault in mounted.vaults:
+        listings[vault.id], warnings = list_notes(caller.store, vault, progress)
+        mounted.warnings += warnings
+    return mounted.with_tag(tag, listings)
+
+
 def _read(
     caller: Caller, mounted: Mounted, reference: str, tree: str | None, progress: Progress
 ) -> Sequence[ContextItem]:
@@ -147,9 +160,9 @@ def _read(
     text = reference.strip()
     kind, _, rest = text.partition(":")
     if not text:
-        raise InvalidInputError("attach what?", hint="a note's path, folder:, #tag, doc:, [node]")
+        raise InvalidInputError("name what to attach", hint="a note's path, folder:, #tag, doc:, [node]")
     if text.startswith("#"):
-        return mounted.with_tag(text, progress)
+        return notes_tagged(caller, mounted, text, progress)
     if kind == "folder":
         return mounted.in_folder(rest)
     if kind in {"doc", "document"}:
@@ -159,7 +172,7 @@ def _read(
         return [mounted.active_note(rest, caller.store.blobs.put)]
     if text.lower().startswith(_WEB):
         raise InvalidInputError(
-            f"{text[:200]} is not fetched: nothing leaves the machine unasked",
+            f"{text[:200]} is not fetched when it is attached",
             hint=Hint(HintKind.GIVE_TEXT, type="url"),
         )
     if _QUERY in text:
@@ -181,7 +194,10 @@ def attach_all(caller: Caller, tree: str, node: str, items: Iterable[Item | str]
             order.append(each)
             continue
         if not isinstance(each, str):
-            raise InvalidInputError(f"{each!r} cannot be attached", hint="an item, or the name of something")
+            raise InvalidInputError(
+                f"{each!r} cannot be attached",
+                hint="give an Item, or the name of a note, document, node, tag or folder",
+            )
         # A tag or folder adds what is missing of it.
         several = each.strip().startswith(("#", "folder:"))
         for item in read_items(caller, [each], tree=tree).items:
@@ -211,20 +227,20 @@ class AttachAll(Editing):
 
 
 def given_item(reference: str, content: str) -> Item:
-    """Something whose text comes in the call: nothing is fetched, and nobody's query is run.
+    """Something whose text comes in the call: nothing is fetched, and no query is run.
 
     A page by its address, a note by its path, `PATH#L3-L9` lines of one, and `PATH#query: QUESTION`
     what a query block of it gave.
     """
     text = reference.strip()
     if not text:
-        raise InvalidInputError("what is the text of?", hint="an address or a path")
+        raise InvalidInputError("name what the text belongs to", hint="an address or a path")
     if text.lower().startswith(_WEB):
         return item_of(url(text, content))
     path, asked, question = text.partition(_QUERY)
     if asked:
         if not path or not question.strip():
-            raise InvalidInputError("a query is asked in a note", hint="PATH#query: QUESTION")
+            raise InvalidInputError("a query needs the path of a note", hint="PATH#query: QUESTION")
         return item_of(query(path, question, content))
     lines = _LINES.search(text)
     if lines is not None:

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlalchemy import select
 
-from weft.context.assemble import plan_context
 from weft.context.cache.controls import CacheControls
 from weft.context.envelope import Envelope
 from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
-from weft.context.layout import plan_layers
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext, ChainHeads
+from weft.context.result import ChainHeads, Context
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
@@ -83,7 +81,8 @@ class Assembler(RequestReader):
         settings = resolve_layer_settings(facts.grove, facts.tree, options.settings)
         sees_grove = self._sees_grove(opened)
         mounted = Mounted(load_vaults(opened.session) if sees_grove and facts.has_vaults else [])
-        readers = frozenset({VIEW}) if agent is not None and agent.loom_aware else frozenset[str]()
+        readers = frozenset(each.name for each in options.tools)
+        readers |= {VIEW} if agent is not None and agent.loom_aware else frozenset()
         stood = standing_of(opened, self.actor, settings, mounted, readers)
         has_items = reader.end.near_attachments is not None
         attached = attached_on_path(opened, reader.end, reader.annotations) if has_items else []
@@ -92,8 +91,7 @@ class Assembler(RequestReader):
         # With `append` what was attached is what is sent: a note is read when it is attached.
         refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
         fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
-        request = replace(
-            request,
+        request = request.changed(
             outline=with_legacy(reader.outline(request), reader, legacy),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,
@@ -112,9 +110,14 @@ class Assembler(RequestReader):
             loom_context=options.loom_context,
             strip=strip_of(opened, reader.end, settings, options.summary),
             settings=settings,
+            layered=True,
+            warnings=(
+                *stood.warnings,
+                *mounted.warnings,
+                *(warning for output in options.tool_outputs for warning in output.warnings),
+            ),
         )
-        warnings = (*stood.warnings, *mounted.warnings)
-        return ContextInputs(request, reader, legacy, stood, tuple(dict.fromkeys(warnings)))
+        return ContextInputs(request, reader, legacy, stood)
 
     def _sees_grove(self, opened: Opened) -> bool:
         """Whether vaults and documents may be looked into: they are the grove's, and not one tree's."""
@@ -129,7 +132,7 @@ class Assembler(RequestReader):
 class Contexts(Assembler):
     """What models see of a grove's trees, as one agent may look at them."""
 
-    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+    def at(self, tree: str, node: str | None, options: ContextOptions) -> Context:
         """The context at a node, or at the agent's cursor: what would be sent to a model from there."""
         with self.pinned(options.moment) as here, here.opened(tree) as opened:
             return here.context(opened, node, options, here.answering(opened, options.agent))
@@ -145,7 +148,7 @@ class Contexts(Assembler):
         options: ContextOptions,
         answering: AnsweringAgent,
         run: InRun | None = None,
-    ) -> AssembledContext:
+    ) -> Context:
         """What an agent is sent from a node. `run` is what a run adds for the agent that speaks in it.
 
         A loom-aware agent also sees the tree around it. This reader is pinned to one snapshot and one moment.
@@ -153,14 +156,13 @@ class Contexts(Assembler):
         agent, resolved = answering.agent, for_model(options, answering)
         inputs = self.gather(opened, node, resolved, agent)
         if agent.loom_aware:
-            plan, context = see(self, agent, inputs, run)
-        else:
-            plan, context = inputs.written(plan_layers if inputs.request.dialogue else plan_context)
+            inputs = see(self, agent, inputs, run)
+        context = inputs.written()
         facts, now, envelope = TreeFacts.of(opened), self.clock(), context.envelope
         cache = CacheView(CacheControls())
         if envelope is not None:
             profile = NO_PREFIX_CACHE if answering.profile is None else answering.profile.cache
-            cache = view_cache(inputs, plan, envelope, agent, now, profile=profile)
+            cache = view_cache(inputs, envelope, agent, now, profile=profile)
         if cache.forecast is not None:
             envelope = cache.forecast.envelope
         delivery = model_request(
@@ -177,8 +179,7 @@ class Contexts(Assembler):
             # What a run sends after its first turn belongs to the run.
             kept=run is None or not run.exchanges,
         )
-        return replace(
-            context,
+        return context.changed(
             envelope=envelope,
             warnings=context.warnings if envelope is None else envelope.warnings,
             controls=cache.controls,
@@ -186,7 +187,6 @@ class Contexts(Assembler):
             instabilities=cache.instabilities,
             recorded=inputs.request.settings.record_payload,
             refreshed=refreshed_items(inputs.request),
-            turn=() if envelope is None else tuple(plan.turn),
             tree_id=opened.ulid,
             node_id=inputs.reader.end.ulid,
             agent=agent,
@@ -219,7 +219,7 @@ class Layers(Contexts):
         """The envelope of a request from a node, or from the agent's cursor."""
         return self.at(tree, node, options).laid_out
 
-    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "EnvelopeKey":
+    def keep(self, context: Context, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(context, attempt))
 
@@ -253,7 +253,8 @@ class Layers(Contexts):
         session, tree = opened.session, opened.key
         if isinstance(record, dict) and "processedText" in record:
             raise NotFoundError(
-                "of this message only the text is known that was sent", hint=Hint(HintKind.SENT_TEXT)
+                "this message was saved without an envelope: only its text is known",
+                hint=Hint(HintKind.SENT_TEXT),
             )
         shelf = SnapshotShelf(session, tree)
         shelf.fetch(named_snapshots(record, shelf.text))

@@ -233,7 +233,7 @@ def check_count(count: int) -> None:
     """Raise if so many continuations are more than one call may ask for."""
     if count > MOST_AT_ONCE:
         raise LimitExceededError(
-            f"{count:,} continuations at once; the most is {MOST_AT_ONCE}", hint="ask for fewer, and again"
+            f"{count:,} continuations at once; the most is {MOST_AT_ONCE}", hint="ask for fewer at a time"
         )
 
 

@@ -1,19 +1,18 @@
 """A request made ready: what was read for it, its envelope, cache controls, prediction and monitor."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from weft.context.cache.controls import CacheControls, cache_controls
+from weft.context.cache.controls import CacheControls, HeldCache, cache_controls
 from weft.context.cache.prediction import CacheForecast
 from weft.context.cache.prefix_monitor import Instability
+from weft.context.engine import assemble
 from weft.context.envelope import Envelope, sha256_of
 from weft.context.items.item_types import ContextItem
-from weft.context.layered import context_of, render_layers
-from weft.context.render import measured, render_context
-from weft.context.request import ContextRequest, Plan
-from weft.context.result import AssembledContext
+from weft.context.request import ContextRequest
+from weft.context.result import Context
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
 from weft.context.stored_envelope import REFRESHED, store_envelope
@@ -25,6 +24,7 @@ from weft.runtime.contexts.prefix_reasons import watch_turn
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.envelopes import KeepEnvelope
+from weft.store.provider_caches import live_caches
 from weft.store.request_records import recent_prefixes
 from weft.tree.agent import Agent
 from weft.tree.cache_profile import CacheKind, CacheProfile
@@ -36,8 +36,10 @@ LOG = logging.getLogger("weft.layers")
 PAYLOADS = logging.getLogger(PAYLOAD_LOG)
 PAYLOADS.setLevel(logging.INFO)
 _RECENT = 32
-_SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
+_SECONDS = {"5m": 5 * 60, "30m": 30 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
+_MARGIN = 30 * _MICROSECONDS
+"""A cache is not used in its last seconds."""
 
 
 class CacheView(NamedTuple):
@@ -49,7 +51,7 @@ class CacheView(NamedTuple):
 
 
 def view_cache(
-    inputs: "ContextInputs", plan: Plan, envelope: Envelope, agent: Agent, now: int, *, profile: CacheProfile
+    inputs: "ContextInputs", envelope: Envelope, agent: Agent, now: int, *, profile: CacheProfile
 ) -> CacheView:
     """Compare a request with the earlier ones of its path, and decide what of it is cached."""
     opened = inputs.reader.tree
@@ -61,7 +63,7 @@ def view_cache(
     recent: list[bytes] = []
     if TreeFacts.of(opened).has_envelopes:
         instabilities = watch_turn(inputs.request, inputs.reader, inputs.stood, envelope, agent)
-        # Where nobody asks for a lifetime, only marks end soon.
+        # Where no lifetime is set, only marks end soon.
         usual = profile.lifetimes[0] if profile.lifetimes else "5m"
         kept = lifetime or (usual if profile.kind is CacheKind.MARKS else "1h")
         since = max(0, now - _SECONDS[kept] * _MICROSECONDS)
@@ -69,16 +71,27 @@ def view_cache(
     if instabilities:
         warnings = (*envelope.warnings, *(each.message for each in instabilities))
         envelope = replace(envelope, warnings=warnings)
+    model = agent.model_ref or ""
+    held: list[HeldCache] = []
+    if lifetime is not None and profile.kind is CacheKind.CONTENT:
+        # One that ends while the answer comes would be missed.
+        rows = live_caches(opened.session, opened.key, model, now + _MARGIN)
+        held = [
+            HeldCache(name=row.name, prefix=row.prefix.hex(), messages=row.messages, tokens=row.tokens)
+            for row in rows
+        ]
     controls = cache_controls(
         envelope,
         profile,
         lifetime=lifetime,
         # A cache of its own costs as long as it lasts: it is created where a lifetime is set.
         explicit=lifetime is not None,
+        held=held,
+        model=model,
         # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
-        end=not plan.request.preface,
+        end=not agent.loom_aware,
     )
-    forecast = CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent))
+    forecast = CacheForecast(envelope=envelope, profile=profile, controls=controls, recent=tuple(recent))
     return CacheView(controls, forecast, tuple(instabilities))
 
 
@@ -90,7 +103,7 @@ def refreshed_items(request: ContextRequest) -> tuple[ContextItem, ...]:
     )
 
 
-def record(context: AssembledContext) -> None:
+def record(context: Context) -> None:
     """The payload recorder: the monitor's warnings; in debug, or where it is switched on, the request in layers."""
     for each in context.instabilities:
         LOG.warning("%s of tree %s, from %s", each.message, context.tree_id, context.node_id)
@@ -101,13 +114,15 @@ def record(context: AssembledContext) -> None:
         LOG.debug("%s", context.payload.text)
 
 
-def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelope:
+def keeping(context: Context, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
     envelope, forecast = context.laid_out, context.forecast
     if context.agent is None or forecast is None:
-        raise InvalidInputError("no model was asked", hint="prepare it for an agent that is a model")
+        raise InvalidInputError(
+            "the context was not prepared for a model", hint="prepare it for an agent that is a model"
+        )
     if envelope.message_id != context.node_id:
-        raise InvalidInputError("input that is no node yet cannot be kept", hint="say it first")
+        raise InvalidInputError("save the input as a node first", hint="say it first")
     record(context)
     stored = store_envelope(envelope)
     read: dict[str, JsonValue] = {
@@ -144,34 +159,18 @@ class ContextInputs:
     reader: PathReader
     legacy: dict[str, str]
     stood: Stood
-    warnings: tuple[str, ...] = ()
 
     def contents(self, names: Iterable[str]) -> dict[str, Content]:
         """The words of these nodes; what was sent for them, where only that is known."""
+        if not self.legacy:
+            return contents_for(names, self.reader)
         wanted = list(names)
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def written(self, plan_of: Callable[[ContextRequest], Plan]) -> tuple[Plan, AssembledContext]:
-        """Plan and render, within the budget for certain: an exact count of the whole may pass that of its parts."""
-        request = self.request
-        while True:
-            plan = plan_of(request)
-            context = self._rendered(plan)
-            whole = context.envelope or context
-            over = measured(whole, request.estimator) - request.budget if request.estimator.seam else 0
-            if over <= 0:
-                return plan, context
-            request = replace(request, held_back=request.held_back + over)
-
-    def _rendered(self, plan: Plan) -> AssembledContext:
-        """With what could not be read."""
-        contents = self.contents(plan.wanted)
-        if plan.layout is None:
-            return render_context(plan, contents)
-        envelope = render_layers(plan, contents)
-        warnings = tuple(dict.fromkeys([*envelope.warnings, *self.warnings]))
-        return context_of(plan, replace(envelope, warnings=warnings))
+    def written(self) -> Context:
+        """The context of the request."""
+        return assemble(self.request, lambda plan: self.contents(plan.wanted))
 
     @property
     def way(self) -> tuple[Placement, float]:
@@ -207,4 +206,5 @@ def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content
     """The texts of what is kept, in one query for all that is not at hand."""
     rows = {ulid: reader.seen[ulid] for ulid in wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
-    return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts
+    named = {ulid: contents[row.key] for ulid, row in rows.items()}
+    return named | reader.folds.texts if reader.folds.texts else named

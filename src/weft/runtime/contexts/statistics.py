@@ -9,7 +9,6 @@ from sqlalchemy import and_, select
 from weft.context.cache.prediction import pieces_of, predict
 from weft.context.envelope import RequestBlock
 from weft.context.items.item_types import LayerId
-from weft.context.layout import plan_layers
 from weft.context.settings import Placement
 from weft.errors import InvalidInputError, WeftError
 from weft.runtime.contexts.options import ContextOptions
@@ -103,7 +102,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unstable:
-    """A turn whose request had lost the cache, and nobody knows why."""
+    """A turn whose request lost the cache without a recorded reason."""
 
     node: str
     """Its local id."""
@@ -188,7 +187,7 @@ class _Sent:
 
 
 def _rows(opened: Opened) -> dict[tuple[int, int], _Sent]:
-    """By turn and number. What a response says counts, unless somebody reported otherwise."""
+    """By turn and number. What a response says counts, unless `report` said otherwise."""
     attempts, responses = schema.attempts, schema.responses
     called = and_(attempts.c.tree == _envelopes.c.tree, attempts.c.ulid == _envelopes.c.attempt)
     answered = and_(responses.c.tree == attempts.c.tree, responses.c.key == attempts.c.response)
@@ -312,7 +311,7 @@ class _Trial:
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
-                envelope = gathered.with_way(library, step).written(plan_layers)[1].laid_out
+                envelope = gathered.with_way(library, step).written().laid_out
                 found[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
                     whole[library] = found[library, step]

@@ -58,7 +58,7 @@ def standing_of(
     """
     stood = Stood(Standing(), readers=readers)
     try:
-        # Whoever may enter one tree alone does not see what the grove holds.
+        # A member of one tree alone does not see what the grove holds.
         require_access(opened.session, actor, MemberRole.READER)
     except PermissionDeniedError:
         stood.warnings.append("memory and project are left out: they belong to the grove, not to this tree")
@@ -78,7 +78,11 @@ def standing_of(
 def memory_name(session: Session, actor: Actor, settings: LayerSettings) -> str | None:
     """The memory of the person who acts, or on whose behalf a model does; else the one that is preferred."""
     for link in actor.chain():
-        agent = agent_value(agent_row(session, link.agent))
+        row = agent_row(session, link.agent)
+        if USER_MEMORY not in row.configuration:
+            # Nearly all: nothing to read it for.
+            continue
+        agent = agent_value(row)
         own = agent.configuration.custom.get(USER_MEMORY)
         if agent.type is AgentType.HUMAN and isinstance(own, str) and own.strip():
             return own
@@ -170,7 +174,7 @@ class Remember:
 
     def apply(self, scope: Scope) -> Document:
         if not self.text.strip():
-            raise InvalidInputError("remember what?")
+            raise InvalidInputError("the text to remember is empty")
         scope.open_grove()
         preferences = scope.transaction.execute(select(schema.grove.c.preferences)).scalar_one()
         settings = resolve_layer_settings(orjson.loads(preferences))

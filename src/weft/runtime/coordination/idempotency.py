@@ -95,9 +95,7 @@ class Idempotency:
 
     def _wanted(self, operation: str, key: str, body: JsonObject) -> ClaimRow:
         if not check_text(key, what="idempotency key", limit=_KEY_LIMIT).strip():
-            raise InvalidInputError(
-                "an idempotency key cannot be empty", hint="leave it away, or draw a ULID"
-            )
+            raise InvalidInputError("an idempotency key cannot be empty", hint="omit it, or use a new ULID")
         now = self.executor.clock()
         # A grove without users has only its owner.
         users = [str(link.user) for link in self.actor.chain() if link.user is not None]
@@ -154,13 +152,13 @@ class Idempotency:
             if current.body != wanted.body:
                 raise ConflictError(
                     f"the idempotency key {wanted.key!r} was used for another request",
-                    hint="draw a new key for a new request",
+                    hint="use a new key for a new request",
                 )
             if current.holder == first.holder and current.state is not ClaimState.CLAIMED:
                 return _answer(current)
             if time.monotonic() >= end or self.given_up():
                 raise ConflictError(
-                    f"the first call with the idempotency key {wanted.key!r} is still under way",
+                    f"the first call with the idempotency key {wanted.key!r} is still running",
                     hint="ask again in a moment, with the same key",
                 )
             time.sleep(pause)

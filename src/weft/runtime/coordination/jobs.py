@@ -228,7 +228,7 @@ class JobRunner:
                         stopping=self.stopping,
                     )
                 )
-        except Exception as error:  # noqa: BLE001 - whatever a job raises is its own failure, not the runner's
+        except Exception as error:  # noqa: BLE001 - what a job raises is its own failure, not the runner's
             if not isinstance(error, WeftError):
                 _log.failure("job failed", error, kind=job.kind, job=job.key, attempt=job.attempts)
             self._give_up(job, kind, redact(f"{type(error).__name__}: {error}"))

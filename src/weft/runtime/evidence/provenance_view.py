@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from sqlalchemy import select
@@ -36,6 +36,7 @@ from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import Usage
 from weft.tree.citation import Citation
 from weft.tree.content import blob_refs
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import from_microseconds, iso, to_wire
 from weft.tree.progress import Progress
 
@@ -104,6 +105,13 @@ class Provenance:
         return min((stamp.certified_at for stamp in self.timestamps if stamp.certified_at), default=None)
 
 
+def _json_or_text(body: bytes) -> JsonValue:
+    try:
+        return cast("JsonValue", orjson.loads(body))
+    except orjson.JSONDecodeError:
+        return body.decode("utf-8", "replace")
+
+
 class ProvenanceHandle:
     """Where a node comes from, and the evidence itself on demand."""
 
@@ -140,6 +148,24 @@ class ProvenanceHandle:
     def request(self) -> bytes | None:
         """The body that was sent, byte for byte."""
         return self._evidence.request(self.value.tree_id, self.value.node_id)
+
+    def trace(self) -> JsonObject:
+        """The generation for evaluation: what was sent, what came back, what it took, and why it was that."""
+        value, request, response, manifest = self.value, self.request, self.raw_response, self.manifest
+        if request is None:
+            raise NotFoundError(f"[{value.local_id}] was not generated here: there is no request")
+        return {
+            "node": value.node_id,
+            "provider": value.provider,
+            "model": value.model,
+            "requestId": value.request_id,
+            "requestedAt": to_wire(value.requested_at),
+            "latencyMs": value.latency_ms,
+            "usage": to_wire(value.usage),
+            "request": _json_or_text(request),
+            "response": None if response is None else response.decode("utf-8", "replace"),
+            "manifest": None if manifest is None else manifest.to_wire(),
+        }
 
     @property
     def manifest(self) -> Manifest | None:
@@ -325,9 +351,7 @@ def _lines(
         some = keys[start : start + _SOME]
         rows = list(readable_nodes(session, Findings(), tree, some).values())
         if len(rows) < len(some):
-            raise NotFoundError(
-                "a node that others were written from is not there", hint=Hint(HintKind.VERIFY)
-            )
+            raise NotFoundError("a node that others depend on is missing", hint=Hint(HintKind.VERIFY))
         lookup.learn(rows)
         mine = attached_rows(session, Findings(), tree, [row.key for row in rows])
         for row in sorted(rows, key=lambda row: row.key):

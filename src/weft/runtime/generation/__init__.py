@@ -1,1 +1,1 @@
-"""Generations: models continue a node, and what they say becomes nodes whatever happens in between."""
+"""Generations: models continue a node, and what they write is stored as nodes, also after failures."""

@@ -34,6 +34,7 @@ from weft.providers.events import (
 )
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
+from weft.runtime.generation.provider_caches import CreatedCache
 from weft.runtime.generation.start_call import EndedCall, PlannedCall
 from weft.runtime.operations.scope import Scope
 from weft.store.model_calls import PieceRow
@@ -63,7 +64,7 @@ _UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
 """Characters that no text in a database can hold."""
 _CUT = ProviderError(
     Trouble.NETWORK,
-    "the answer ended without saying why",
+    "the answer ended without a stop reason",
     hint="what came is kept as interrupted; ask again for another",
 )
 
@@ -181,7 +182,7 @@ class CallProgress:
                 if finished is not None and self.error is None:
                     self.error = ProviderError(
                         Trouble.CONTENT_FILTERED,
-                        "the provider's filter let nothing through",
+                        "the provider's content filter blocked the whole answer",
                         hint="rephrase it, or ask another model",
                     )
                 continue
@@ -251,6 +252,15 @@ class CallProgress:
             for index, error in self.tries
             if 0 <= index < len(exchanges) - 1
         ]
+
+    def created_cache(self) -> CreatedCache | None:
+        """The cache that the call created at its provider, with the request that made it."""
+        made, exchange = self.answer.cache, self.answer.cache_exchange
+        wanted = self.call.request.cache.cached_content
+        if made is None or exchange is None or wanted is None or "prefix" not in wanted:
+            return None
+        call = EndedCall(segments=exchange.sent.segments, response=self._raw(exchange, Usage()))
+        return CreatedCache(name=made.name, wanted=wanted, model=self.call.model, call=call)
 
     def _raw(self, exchange: WireExchange | None, usage: Usage) -> RawResponse | None:
         if exchange is None or exchange.answered is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import ConflictError
 from weft.runtime.coordination.leases import release_lease
@@ -20,6 +20,7 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.scope import Scope
 from weft.store.leases import lease_at, lease_taken
 from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
+from weft.store.provider_caches import retire_caches
 from weft.store.request_records import save_manifest
 from weft.store.rows import NodeRow, TreeState
 from weft.tree.attempt import AttemptOutcome, RawResponse
@@ -28,6 +29,9 @@ from weft.tree.content import Content, spoken_text
 from weft.tree.edge import EdgeType, Source
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
+
+if TYPE_CHECKING:
+    from weft.runtime.generation.provider_caches import CreatedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,23 +83,27 @@ class FinishCall(Generating):
     earlier: Sequence[EndedCall] = ()
     """Tries before the last one, with what was said to them."""
     lease: tuple[str, int] | None = None
-    """Run and token; None where nobody holds one any more."""
+    """Run and token; None where the lease is not held any more."""
     generation: str = ""
-    """What is undone together; empty: whatever the run wrote."""
+    """What is undone together; empty: all that the run wrote."""
     releases: bool = False
     """Whether the run has ended by this, and the lease goes with it."""
     spent: int | None = None
     """Millionths of a dollar, if that is known."""
     moves: bool = False
-    """Whether whoever asked goes on to the first of the nodes, if it still stands at `cursor`."""
+    """Whether the cursor of the caller moves to the first of the nodes, if it is still at `cursor`."""
     cursor: str | None = None
     idempotency_key: str | None = None
     only_if_running: bool = False
-    """Whether somebody else may have ended it."""
+    """Whether another process may have ended it."""
     allow_missing_parent: bool = False
     """Whether it ends also where its place was pruned or undone: then without nodes, the answer kept with it."""
     catalog: Sequence[CitedSource] = ()
     """The sources that the answer may cite."""
+    cache: "CreatedCache | None" = None
+    """A cache at the provider that the call created."""
+    lost_cache: str | None = None
+    """One that the provider no longer has."""
     also_write: Callable[[Scope, TreeState, Sequence[NodeRow]], None] | None = None
     """What is to be noted in the same transaction, given the nodes that were written."""
 
@@ -119,6 +127,7 @@ class FinishCall(Generating):
             save_ended_call(scope, tree, parent, self.agent, each, manifest=self.manifest)
             for each in self.earlier
         ]
+        others += self._keep_cache(scope, tree, parent)
         drop_call(scope.transaction, tree.key, row["key"])
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
@@ -129,8 +138,18 @@ class FinishCall(Generating):
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
         return tuple(node for node, _ in nodes)
 
+    def _keep_cache(self, scope: Scope, tree: TreeState, parent: NodeRow) -> list[str]:
+        """The request that created a cache is evidence like any other; returns the id of its attempt."""
+        if self.lost_cache is not None:
+            retire_caches(scope.transaction, tree.key, now=scope.now, names=[self.lost_cache])
+        if self.cache is None:
+            return []
+        made = save_ended_call(scope, tree, parent, self.agent, self.cache.call, manifest=self.manifest)
+        self.cache.keep(scope, tree, agent_key(scope, self.agent), made)
+        return [made]
+
     def _begin_again(self, scope: Scope, tree: TreeState) -> dict[str, Any]:
-        """Somebody took this process for dead and closed the call. What came is kept all the same."""
+        """Another process took this one for dead and closed the call. What came is kept all the same."""
         parent = scope.node(tree, self.sources[0].node)
         row = new_attempt(
             scope,
@@ -202,7 +221,7 @@ class FinishCall(Generating):
 
 
 def _require_place(scope: Scope, tree: TreeState, parent: NodeRow, lease: tuple[str, int] | None) -> None:
-    """The lease by its token, now; one that ran out and that nobody took is as good."""
+    """The lease by its token, now; one that ran out and was not taken is as good."""
     held = lease_at(scope.transaction, tree.key, parent.position, scope.now)
     if held is None or scope.is_own(held):
         return

@@ -141,7 +141,7 @@ def replay_call(
         if not nodes:
             raise ConflictError(
                 "the first call with this idempotency key was interrupted before anything came",
-                hint="draw a new key to ask again",
+                hint="use a new key to ask again",
             )
         for slot, (tree_id, node) in enumerate(nodes):
             put(NodeCompleted(slot, read.node(tree_id, node)))

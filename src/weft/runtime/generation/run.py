@@ -28,6 +28,7 @@ from weft.runtime.generation.answer import EMPTY, CallProgress, TurnObserver, Un
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import GenerationPlan, plan_generation
+from weft.runtime.generation.provider_caches import renew_used_cache
 from weft.runtime.generation.recovery import replay_call
 from weft.runtime.generation.spending import micros_of
 from weft.runtime.generation.start_call import HELD, HOLD_SECONDS, PlannedCall
@@ -52,7 +53,7 @@ from weft.store.leases import lease_at
 from weft.store.lookup import find_agent
 from weft.store.model_calls import hold_calls, put_piece
 from weft.store.transaction import Transaction
-from weft.tree.attempt import AttemptOutcome
+from weft.tree.attempt import AttemptOutcome, Usage
 from weft.tree.json import JsonValue
 from weft.tree.node import Node, Status
 
@@ -215,6 +216,9 @@ class GenerationRun:
         for slot, node in nodes.items():
             self._nodes[slot] = node
             self.channel.put(NodeCompleted(slot, node))
+        wanted = call.request.cache.cached_content
+        if wanted is not None and "name" in wanted and progress.answer.lost_cache is None:
+            await renew_used_cache(self._caller.executor, plan.started.tree, call.provider, wanted)
         if progress.error is not None:
             complete = {slot for slot, node in nodes.items() if node.status is Status.COMPLETE}
             self._fail(tuple(slot for slot in call.slots if slot not in complete), progress.error)
@@ -318,6 +322,8 @@ class GenerationRun:
             cursor=cursor if moved is None else moved[1],
             idempotency_key=self._options.idempotency_key,
             catalog=call.catalog,
+            cache=progress.created_cache(),
+            lost_cache=progress.answer.lost_cache,
             also_write=None if observer is None else observer.note,
         )
         try:
@@ -373,7 +379,7 @@ class GenerationRun:
     def _lose(self) -> None:
         """Stop: another run may extend this place by now."""
         self._lost = ConflictError(
-            "the lease on this place was lost while the answer came",
+            "the lease on this node was lost during the answer",
             hint="what came is kept; generate again, or go on from another node",
         )
         self.stop()
@@ -441,7 +447,9 @@ def _spent(progress: CallProgress) -> int | None:
     if not progress.is_counted:
         # It was stopped or cut: usage reported at the beginning does not count the text that came afterwards.
         usage = replace(usage, completion=max(usage.completion or 0, progress.tokens_said))
-    return micros_of(prices.cost(usage))
+    made = progress.answer.cache
+    cache = 0 if made is None or made.tokens is None else prices.cost(Usage(prompt=made.tokens))
+    return micros_of(prices.cost(usage) + cache)
 
 
 async def _to_its_end(work: Awaitable[None]) -> None:

@@ -7,7 +7,9 @@ from enum import StrEnum
 from typing import Any, cast
 
 import orjson
+from sqlalchemy import select
 
+from weft.context.cache.controls import CacheControls
 from weft.context.manifest import RENDERER, Manifest
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, UnavailableError, WeftError
@@ -21,6 +23,9 @@ from weft.runtime.coordination.background import model_loop
 from weft.runtime.evidence.provenance_view import Evidence
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Reader
+from weft.store import schema
+from weft.store.provider_caches import cache_named
+from weft.store.request_records import request_segments
 from weft.tree.cache_profile import NO_PREFIX_CACHE
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonObject
@@ -38,6 +43,8 @@ class SentRequest:
     manifest: Manifest
     generation: JsonObject
     """How it was asked; empty where the node did not come of `generate`."""
+    cache: bytes | None = None
+    """The body of the request that created the cache which it names, where that is known."""
 
 
 class Rebuilt(StrEnum):
@@ -77,7 +84,21 @@ def load_sent_request(caller: Caller, tree: str, node: str) -> SentRequest:
         sha256=evidence.provenance(tree, node).request_sha256,
         manifest=Manifest.from_stored(asked),
         generation=asked.get("generation", {}),
+        cache=_cache_request(caller, tree, cache_named_in(body)),
     )
+
+
+def _cache_request(caller: Caller, tree: str, name: str) -> bytes | None:
+    if not name:
+        return None
+    attempts = schema.attempts
+    with Contexts.of(caller).opened(tree) as opened:
+        row = cache_named(opened.session, opened.key, name)
+        if row is None or row.attempt is None:
+            return None
+        there = select(attempts.c.key).where(attempts.c.tree == opened.key, attempts.c.ulid == row.attempt)
+        key = opened.session.execute(there).scalar_one()
+        return b"".join(request_segments(opened.session, opened.key, key))
 
 
 def check_sent_request(caller: Caller, sent: SentRequest) -> RequestCheck:
@@ -122,10 +143,25 @@ def _composed(registry: ProviderRegistry, sent: SentRequest, request: Request) -
     """The body as the provider's own SDK would send it; nothing is sent."""
     asked = cast("Mapping[str, Any]", sent.generation)
     if "parameters" not in asked:
-        raise UnavailableError("its words are the same; how it was to be answered was not noted")
+        raise UnavailableError("the messages are the same; the parameters of the answer were not recorded")
     provider, _ = registry.model(asked["model"])
     again = replace(request, parameters=parameters_from_wire(asked["parameters"]))
-    return model_loop().submit(dry_run(provider, again, sent=sent.body)).result()[-1].body
+    if "cache" in asked or request.cache.cached_content is not None:
+        # Whichever cache a request would use now, it used this one then, or none.
+        name = cache_named_in(sent.body)
+        used = {**asked.get("cache", {}), "name": name} if name else None
+        again = replace(again, cache=CacheControls(cached_content=used))
+    return model_loop().submit(dry_run(provider, again)).result()[-1].body
+
+
+def cache_named_in(body: bytes) -> str:
+    """The cache that a request names; empty where it was sent without one."""
+    try:
+        sent: object = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ""
+    named = cast("Mapping[str, object]", sent).get("cachedContent") if isinstance(sent, dict) else None
+    return named if isinstance(named, str) else ""
 
 
 def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Request:

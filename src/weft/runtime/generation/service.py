@@ -151,12 +151,12 @@ class Generations(Generic[N]):
 
     @property
     def default_agent(self) -> str | None:
-        """The id of who answers where nobody is named, if somebody was chosen."""
+        """The id of the default agent, if one was chosen."""
         with self.caller.reading() as session:
             return load_settings(session).get(DEFAULT_AGENT)
 
     def choose_default(self, agent: str | None) -> Agent | None:
-        """Let this agent answer where nobody is named; None leaves it to the one that came last."""
+        """Make this the default agent; None: the one that was added last."""
         if agent is None:
             self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: None}))
             return None

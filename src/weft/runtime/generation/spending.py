@@ -121,15 +121,15 @@ def _dearest(prices: ModelPrices) -> Decimal:
 
 
 def require_held(caps: list[Cap], profile: ModelProfile, *, who: str, model: str) -> None:
-    """In a loop that nobody watches, what costs money must be held by a cap, and a cap can hold it."""
+    """A loop without a person must have a spend cap for models that cost money, and their price must be known."""
     if not caps:
         raise LimitExceededError(
-            f"{who} costs money, and nobody watches: a spend cap must be set",
+            f"{who} costs money, and no person is present: set a spend cap",
             hint=Hint(HintKind.SET_CAP),
         )
     if profile.prices is None:
         raise LimitExceededError(
-            f"nobody knows what {model} costs, so no cap can hold it",
+            f"the price of {model} is not known, so no cap can limit it",
             hint="watch it, or choose a model whose price is known",
         )
 
@@ -218,4 +218,6 @@ class SetCap(Editing):
 
 
 def _nobody(whose: object) -> InvalidInputError:
-    return InvalidInputError(f"nobody is {shown(whose)}", hint="a cap is on grove, on tree:ID or on agent:ID")
+    return InvalidInputError(
+        f"{shown(whose)} cannot have a cap", hint="a cap is on grove, on tree:ID or on agent:ID"
+    )

@@ -169,7 +169,7 @@ class StartCalls(Generating):
         for call in self.calls:
             if call.agent.id in self.chain:
                 raise PermissionDeniedError(
-                    f"{call.agent.name!r} led here and cannot be invoked again",
+                    f"{call.agent.name!r} is already in this chain of calls and cannot be invoked again",
                     hint="let another agent continue",
                 )
 

@@ -89,7 +89,7 @@ class KeepStash(_Remembering, verb="stash"):
         tree = scope.open_tree(self.tree, archived=True)
         label, text = check_label(self.label), check_text(self.text)
         if not text.strip():
-            raise InvalidInputError("stash what?", hint=_STASH)
+            raise InvalidInputError("the text to stash is empty", hint=_STASH)
         if _one(scope, tree, MemoryKind.STASH, label) is not None:
             # Another text under the same label would lose the first.
             raise ConflictError(

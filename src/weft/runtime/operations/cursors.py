@@ -82,7 +82,7 @@ def _place_to_write(scope: Scope, tree: TreeState) -> NodeRow:
     for row in reversed(path):
         if row.live and EDGE_TYPES[row.edge_type] is EdgeType.CONTINUATION:
             return row
-    raise ConflictError("nothing here is live", hint="restore the root, or unarchive another tree")
+    raise ConflictError("every node here is pruned", hint="restore the root, or unarchive another tree")
 
 
 def working_buffer(scope: Scope, tree: TreeState) -> str:

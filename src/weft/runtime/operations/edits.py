@@ -67,7 +67,7 @@ class Edit(Editing, verb="edit"):
         if not own:
             if extra:
                 raise InvalidInputError(
-                    f"[{original.local_id}] is the root: it comes from nothing",
+                    f"[{original.local_id}] is the root: it has no sources",
                     hint="give the sources to a node below it",
                 )
             return own
@@ -139,7 +139,7 @@ class Erase(Editing, verb="erase"):
         length = sum(len(spoken_text(texts[row.key][0])) for row in path)
         if not 0 <= self.start < self.end <= length:
             raise InvalidInputError(
-                f"{self.start} to {self.end} is not a stretch of the document",
+                f"{self.start} to {self.end} is not a range of the document",
                 hint=f"it has {length} characters",
             )
         offset = 0

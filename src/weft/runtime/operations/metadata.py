@@ -187,7 +187,7 @@ def _refuse_extended(scope: Scope, tree: TreeState, row: NodeRow, number: int) -
             raise lease_taken(transaction, held)
         if not any(version.live for version in here):
             raise ConflictError(
-                f"you are answering below [{row.local_id}]: your reply would be gone with it",
+                f"you are answering below [{row.local_id}]: your reply would be hidden too",
                 hint="prune something else, or leave it to the human",
             )
 

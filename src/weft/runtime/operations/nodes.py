@@ -77,7 +77,7 @@ class Append(Editing, verb="append"):
             parent = cursor_row(scope, tree)
             if not parent.live:
                 raise ConflictError(
-                    f"you stand at [{parent.local_id}], which is pruned", hint="switch to a live node first"
+                    f"your current node [{parent.local_id}] is pruned", hint="switch to a live node first"
                 )
         else:
             parent = named

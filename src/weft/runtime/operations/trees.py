@@ -16,6 +16,7 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.projects import open_project
 from weft.runtime.operations.scope import Scope, dump_json
 from weft.store import schema
+from weft.store.provider_caches import forget_caches, retire_caches
 from weft.store.rows import MODES, TreeState
 from weft.store.text_index import forget_tree
 from weft.tree.content import Content, as_content, check_content, check_text, plain_text
@@ -143,6 +144,7 @@ class Archive(Editing, verb="archive"):
         tree = scope.open_tree(self.tree, archived=True)
         if tree.archived_at is None:
             set_archived(scope, tree, scope.now)
+            retire_caches(scope.transaction, tree.key, now=scope.now)
             scope.record(tree, self.verb, {"tree": tree.ulid}, {"unarchive": tree.ulid})
 
 
@@ -188,6 +190,7 @@ class DeleteTree(Destroying, verb="delete"):
         number = transaction.last_event_number() if transaction.dialect.counts_events else None
         announce_deletion(scope, tree.key)
         forget_tree(transaction, tree.key)
+        forget_caches(transaction, tree.key, now=scope.now)
         links = schema.links
         transaction.execute(delete(links).where(or_(links.c.a_tree == tree.key, links.c.b_tree == tree.key)))
         for table in reversed(schema.metadata.sorted_tables):

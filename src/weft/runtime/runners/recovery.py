@@ -72,11 +72,17 @@ def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
         if journal.calls != tuple(call.id for call in calls):
             journal = CallJournal(())
         operation = AddToolResults(
-            tree=tree, parent=node.id, results=journal.closed(calls), agent=row.agent, asker=row.asker
+            tree=tree,
+            parent=node.id,
+            results=journal.closed(calls),
+            agent=row.agent,
+            asker=row.asker,
+            ends=row.run,
         )
         # Unless the place is gone by now: then nothing is left to be paired.
         with contextlib.suppress(ConflictError, NotFoundError):
             executor.perform(actor, operation)
+            return True
     return executor.store.write(
         lambda transaction: end_run(transaction, transaction.tree_state(row.tree), row.run, executor.clock())
     )

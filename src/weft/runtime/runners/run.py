@@ -1,11 +1,15 @@
 """One turn of any runner: outputs of tools first, then the model, then the tools that it calls, and again."""
 
 import contextlib
+import threading
 from collections.abc import Sequence
+from dataclasses import replace
+from queue import SimpleQueue
 
 from weft.context.items.blocks import ToolOutput
+from weft.context.tokens import DEFAULT
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
-from weft.runtime.collaboration.run_events import Began, Ending, Finished, Turned
+from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.collaboration.run_log import Batch, RunLog
 from weft.runtime.collaboration.run_loop import RunLoop
 from weft.runtime.contexts.layers import Contexts
@@ -22,14 +26,25 @@ from weft.runtime.runners.planner import (
 )
 from weft.runtime.runners.planner_call import PlannerAnswer, PlannerRequest
 from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
-from weft.runtime.runners.task import RunnerTask
-from weft.runtime.runners.tool_results import PLANNING
-from weft.runtime.runners.turn_tools import RunnerTools, composer_output, retrieval_call
+from weft.runtime.runners.task import RunnerTask, first_source
+from weft.runtime.runners.tool_results import (
+    PLANNING,
+    STOPPED,
+    STOPPED_WITHIN,
+    AddToolResults,
+    CallJournal,
+    calls_in,
+    failed_result,
+)
+from weft.runtime.runners.turn_tools import SEARCH, RunnerTools, composer_output, retrieval_call
 from weft.runtime.tools.policy import Approver
-from weft.tree.content import ToolCall
+from weft.runtime.tools.service import ToolRun
+from weft.tree.citation import CitedSource
+from weft.tree.content import ToolCall, ToolResult, plain_text
 from weft.tree.node import Node
 
 _NOT_IN_NOTES = "not in the notes: nothing was found about this"
+_QUESTION = "Question: "
 _TRIES = 2
 """How often a model may plan: a list that is not valid is asked for once more."""
 
@@ -44,8 +59,22 @@ class RunnerRun(RunLoop[RunnerEvent]):
         super().__init__(caller, task.options)
         self._task = task
         self._tools = RunnerTools.of(
-            caller, task.node_id, names=task.options.tool_names, vaults=task.options.vaults, approver=approver
+            caller,
+            task.node_id,
+            names=task.options.tool_names,
+            vaults=task.options.vaults,
+            approver=approver,
+            agent=task.agent,
+            registry=task.registry,
         )
+        self._offered = tuple(self._tools.specs()) if task.runner is Runner.AGENT else ()
+        """The tools that the model may call: the same in every turn of the run."""
+        self._waiting: SimpleQueue[ToolRun | WeftError | None] | None = None
+        self._first = first_source(caller, task) if task.options.resume else 1
+        """The number of the next source."""
+        self._sources: list[CitedSource] = []
+        """What results of the run offer to be cited."""
+        self._question = ""
 
     @property
     def runner(self) -> Runner:
@@ -71,7 +100,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
                     log.end()
 
     def _go_on(self, log: RunLog) -> Finished:
-        answer: Node | None = None
+        task, answer = self._task, None
         try:
             outputs = self._gather(log)
             while True:
@@ -84,7 +113,12 @@ class RunnerRun(RunLoop[RunnerEvent]):
                 if error is not None or answer is None:
                     return self._end(answer, None, error)
                 self.channel.put(TurnNode(answer))
-                return self._end(answer)
+                calls = calls_in(answer.content) if task.runner is Runner.AGENT else ()
+                if not calls:
+                    return self._end(answer)
+                log.follow()
+                self._tokens += DEFAULT.of_text(plain_text(answer.content))
+                self._answer_calls(log, answer, calls)
         except WeftError as error:
             return self._end(answer, None, error)
 
@@ -92,8 +126,6 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self, answer: Node | None, reached: str | None = None, error: WeftError | None = None
     ) -> Finished:
         ending, note, error = self._ending(reached, error)
-        if ending is Ending.STOPPED and answer is not None:
-            note = "stopped"
         return Finished(
             ending=ending, reply=answer, note=note, error=error, turns=self._turns, tokens=self._tokens
         )
@@ -102,18 +134,91 @@ class RunnerRun(RunLoop[RunnerEvent]):
         task = self._task
         place = StartPlace(tree=task.tree_id, node=log.head.ulid)
         return self._speak(
-            log, place, lambda: task.options.answering(task.agent.id, outputs, self._money_left())
+            log,
+            place,
+            lambda: replace(
+                task.options.answering(task.agent.id, outputs, self._money_left()),
+                tools=self._offered,
+                citable=tuple(self._sources),
+            ),
         )
+
+    def _answer_calls(self, log: RunLog, called: Node, calls: Sequence[ToolCall]) -> None:
+        """Run the calls of a turn, one after another, each journalled first; their results are one node."""
+        journal = CallJournal(tuple(call.id for call in calls))
+        for call in calls:
+            if self._is_to_end:
+                result = failed_result(call.id, STOPPED)
+            else:
+                journal.begin(log)
+                result = self._run_call(call)
+            journal = replace(journal, results=(*journal.results, result))
+        node = log.caller.perform(
+            AddToolResults(
+                tree=self._task.tree_id,
+                parent=called.id,
+                results=journal.results,
+                agent=log.row.agent,
+                asker=log.row.asker,
+            )
+        )
+        self.channel.put(TurnNode(node))
+        self._tokens += DEFAULT.of_text(plain_text(node.content))
+        log.keep_batch(Batch(), "")
+        log.follow()
+
+    def _run_call(self, call: ToolCall) -> ToolResult:
+        """Run one tool for the model; a stop does not wait for it."""
+        self.channel.put(ToolStarted(call))
+        waiting: SimpleQueue[ToolRun | WeftError | None] = SimpleQueue()
+        first = self._first
+
+        def work() -> None:
+            try:
+                waiting.put(self._tools.run(call, first=first))
+            except WeftError as error:
+                # The store failed, not the tool; after a stop nothing waits for it.
+                waiting.put(error)
+
+        with self._guard:
+            self._waiting = waiting
+        threading.Thread(target=work, name="weft-runner-tool", daemon=True).start()
+        if self._is_to_end:
+            waiting.put(None)
+        run = waiting.get()
+        with self._guard:
+            self._waiting = None
+        if isinstance(run, WeftError):
+            raise run
+        if run is None:
+            return failed_result(call.id, STOPPED_WITHIN)
+        self._first += len(run.sources)
+        self._sources += run.sources
+        self.channel.put(ToolEnded(run))
+        result = run.result
+        if call.name == SEARCH and run.sources:
+            # The question follows what was retrieved for it.
+            result = replace(result, content=f"{result.content}\n\n{_QUESTION}{self._question}")
+        return result
+
+    def _break_off(self) -> None:
+        super()._break_off()
+        with self._guard:
+            waiting = self._waiting
+        if waiting is not None:
+            waiting.put(None)
 
     def _gather(self, log: RunLog) -> list[ToolOutput]:
         """The outputs that precede the question: what was retrieved or planned, then the composer's words."""
         task = self._task
-        turn = self._summary(log)
         calls: Sequence[ToolCall] = ()
-        if task.runner is Runner.VAULT:
-            calls = [retrieval_call(turn.question)]
-        elif task.runner.plans:
-            calls = self._planned(log, turn)
+        if task.runner is not Runner.CHAT:
+            turn = self._summary(log)
+            self._question = turn.question
+            if task.runner is Runner.VAULT:
+                calls = [retrieval_call(turn.question)]
+            elif task.runner.plans:
+                calls = self._planned(log, turn)
         outputs = self._run_tools(calls)
         if task.runner is Runner.VAULT and not any(each.sources for each in outputs):
             self.channel.put(Notice((0,), _NOT_IN_NOTES))

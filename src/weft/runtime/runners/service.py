@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import EntryKind, Outcome, Run
-from weft.context.result import AssembledContext
+from weft.context.result import Context
+from weft.knowledge.tools.base import ToolRegistry
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.coordination.background import register_run
 from weft.runtime.operations.executor import Caller
@@ -23,15 +24,17 @@ class Runners:
     """Turns of a grove's conversations, as one caller runs them."""
 
     caller: Caller
+    registry: ToolRegistry | None = None
+    """The tools; None: the grove's."""
 
     def start(self, tree: str, options: AskOptions, approver: Approver | None = None) -> RunnerRun:
         """Say the question and start, and return at once. `approver` asks a person before effects."""
-        run = RunnerRun(self.caller, runner_task(self.caller, tree, options), approver)
+        run = RunnerRun(self.caller, runner_task(self.caller, tree, options, self.registry), approver)
         register_run(self.caller.store, run)
         run.start()
         return run
 
-    def preview(self, tree: str, node: str | None, options: PreviewOptions) -> AssembledContext:
+    def preview(self, tree: str, node: str | None, options: PreviewOptions) -> Context:
         """What a runner would send. What a planner has yet to choose is marked pending in the manifest."""
         contexts = Contexts.of(self.caller)
         if not options.names_runner:
@@ -41,17 +44,26 @@ class Runners:
         given = [*options.tool_outputs]
         context = contexts.at(tree, node, options)
         turn = TurnSummary.of(context.laid_out)
+        tools = RunnerTools.of(
+            self.caller,
+            context.node_id,
+            names=options.tool_names,
+            vaults=options.vaults,
+            agent=context.agent,
+            registry=self.registry,
+        )
         if runner is Runner.VAULT:
-            tools = RunnerTools.of(self.caller, context.node_id, vaults=options.vaults)
             given.append(tools.run(retrieval_call(turn.question)).output)
+        elif runner is Runner.AGENT:
+            options = replace(options, tools=tuple(tools.specs()))
         given += composer_output(options.composer)
-        if given:
+        if given or options.tools:
             context = contexts.at(tree, node, replace(options, tool_outputs=tuple(given)))
         return _pending(context) if runner.plans else context
 
 
-def _pending(context: AssembledContext) -> AssembledContext:
+def _pending(context: Context) -> Context:
     before = context.manifest
     more = Run.one(EntryKind.ITEM, "tool outputs", Outcome.EXCLUDED, _PENDING)
     manifest = Manifest(lambda: before.facts, lambda: [*before.pieces, more])
-    return replace(context, manifest=manifest, envelope=replace(context.laid_out, manifest=manifest))
+    return context.changed(manifest=manifest, envelope=replace(context.laid_out, manifest=manifest))

@@ -1,5 +1,6 @@
 """Who is asked what, where, and whether that may be: everything before a runner begins."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -7,6 +8,7 @@ from sqlalchemy import select
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
+from weft.knowledge.tools.base import ToolRegistry
 from weft.providers.base import ModelName
 from weft.runtime.contexts.items import read_items
 from weft.runtime.contexts.model_agents import (
@@ -32,10 +34,13 @@ from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.tree.agent import Agent, AgentType
-from weft.tree.content import holds_results, makes_calls
+from weft.tree.content import holds_results, is_blank, makes_calls, plain_text
 from weft.tree.item import Item
-from weft.tree.node import Node, Status
+from weft.tree.node import Node, Role, Status
 from weft.tree.tree import Mode
+
+_RECENT = 200
+"""Nodes before an interrupted turn among which its results are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +53,35 @@ class RunnerTask:
     runner: Runner
     answering: AnsweringAgent
     options: AskOptions
+    registry: ToolRegistry | None = None
+    """The tools, where they are not the grove's."""
 
     @property
     def agent(self) -> Agent:
         return self.answering.agent
 
 
-def runner_task(caller: Caller, tree: str, options: AskOptions) -> RunnerTask:
+def runner_task(
+    caller: Caller, tree: str, options: AskOptions, registry: ToolRegistry | None = None
+) -> RunnerTask:
     """Check everything, then say the question. What is refused changes nothing."""
     runner = options.chosen_runner
     node = None if options.node is None else ids_of([options.node])[0]
     starts = StartPointReader(caller.store, caller.actor)
     here = starts.here(tree, node, caller.executor.clock())
     require_runner(caller, here.tree_id, runner, options.vaults)
-    RunnerTools.of(caller, here.node_id, names=options.tool_names)
+    RunnerTools.of(caller, here.node_id, names=options.tool_names, registry=registry)
     answering = _answering(caller, options)
     start = _interrupted_at(caller, here) if options.resume else here.node_id
     if options.text is not None:
         start = _said(caller, here, options)
     return RunnerTask(
-        tree_id=here.tree_id, node_id=start, runner=runner, answering=answering, options=options
+        tree_id=here.tree_id,
+        node_id=start,
+        runner=runner,
+        answering=answering,
+        options=options,
+        registry=registry,
     )
 
 
@@ -168,11 +182,21 @@ def _interrupted_at(caller: Caller, here: StartPoint) -> str:
     """Where an interrupted answer goes on: after the results that it has, else from its question again."""
     read = Reader.of(caller)
     node = read.node(here.tree_id, here.node_id)
-    if holds_results(node.content):
+    if holds_results(node.content) or (node.role is Role.USER and not is_blank(node.content)):
         return node.id
-    if node.status is Status.INTERRUPTED and not makes_calls(node.content):
+    if node.status is Status.INTERRUPTED or makes_calls(node.content):
         return _parent(read, node).id
     raise NotFoundError("nothing was interrupted here", hint="ask something new")
+
+
+_NUMBERED = re.compile(r"^\[(\d{1,3})\]$", re.MULTILINE)
+
+
+def first_source(caller: Caller, task: RunnerTask) -> int:
+    """The number after those of the sources that earlier results of the same turn have shown."""
+    path = Reader.of(caller).path(task.tree_id, task.node_id, tail=_RECENT).nodes
+    shown = [plain_text(node.content) for node in path if holds_results(node.content)]
+    return 1 + max((int(number) for text in shown for number in _NUMBERED.findall(text)), default=0)
 
 
 def _parent(read: Reader, node: Node) -> Node:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from weft.errors import ConflictError
-from weft.runtime.collaboration.run_log import Batch, RunLog
+from weft.runtime.collaboration.run_log import Batch, RunLog, end_run
 from weft.runtime.generation.start_call import Generating
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
 from weft.runtime.operations.node_writer import Draft, write_node
@@ -84,12 +84,16 @@ class AddToolResults(Generating):
     agent: int
     asker: int
     """The one who asked: its cursor follows."""
+    ends: str | None = None
+    """The run that ends by this, and gives its place up."""
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree, archived=True)
         parent = scope.node(tree, self.parent)
         if not parent.live:
             raise ConflictError(f"[{parent.local_id}] is gone, and its tools' results with it")
+        if self.ends is not None and not end_run(scope.transaction, tree, self.ends, scope.now):
+            raise ConflictError("the run has ended already")
         content = self.results[0] if len(self.results) == 1 else Mixed(tuple(self.results))
         draft = Draft(
             content=content, sources=((parent, SourceRole.PRIMARY),), role=Role.TOOL, author=self.agent

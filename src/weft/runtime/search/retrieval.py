@@ -1,19 +1,17 @@
 """Retrieval: the passages of notes, documents and trees that may answer a question, for whom may read them."""
 
-import threading
-import weakref
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain, islice
+from typing import NamedTuple
 
 from weft.context.items.item_types import document, node, note, selection
 from weft.errors import InvalidInputError, PermissionDeniedError, WeftError
 from weft.knowledge import embeddings
 from weft.knowledge.notes import Mounted, note_text
-from weft.knowledge.passages import Passage, cut_passages
+from weft.knowledge.passages import Passage, cut_passages, embedded_text
 from weft.knowledge.retrieval import (
     Period,
     Retrieval,
@@ -21,10 +19,11 @@ from weft.knowledge.retrieval import (
     coverage,
     fuse,
     query_of,
-    rarities,
+    word_weights,
 )
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.projects import mounted_in
+from weft.runtime.search.likeness import Likeness, PassageKey, vectors_of
 from weft.runtime.search.options import SearchOptions
 from weft.runtime.search.results import Hit, HitKind
 from weft.runtime.search.search import search
@@ -37,11 +36,8 @@ from weft.store.vault_index import (
     PassageRow,
     matching_passages,
     mounted_keys,
-    passage_keys,
     passage_rows,
     passages_between,
-    vectors_after,
-    version_of,
 )
 from weft.tree.content import plain_text
 from weft.tree.json_names import from_microseconds, to_microseconds
@@ -49,25 +45,23 @@ from weft.tree.node import Node
 from weft.tree.query import Atom, Query
 from weft.tree.reference import Vault
 
-if TYPE_CHECKING:
-    from weft.knowledge.embeddings import Vectors
-
 PLACES = frozenset({"vaults", "documents", "trees"})
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _CANDIDATES = 100
 """Of each ranking."""
-_READ = 40
-"""Candidates that are read to see whether they may answer."""
-_GROVE_HITS = 60
+_READ, _FIRST = 25, 10
+"""Candidates that are read, and those of which one must answer."""
+_GROVE_HITS, _EMBEDDED_HITS = 60, 30
 _OF_ONE_SOURCE = 3
 """Passages of one note, document or node in an answer."""
 _PATIENCE_SECONDS = 10.0
 """How long a search waits for the index of a vault."""
-_COVERED, _SIMILAR = 0.3, 0.45
-"""A passage with less of the question's words, and less like it, is not an answer."""
-
-PassageKey = tuple[str, int, int]
-"""A passage of a note: "", vault and key; of a hit: its id, 0 and its ordinal."""
+_ANSWERS, _ALSO = 0.44, 0.29
+"""What a passage must have for the question to be answered at all, and what others then must have, of:
+the share of the question's words that it has, and how far it is like the question beyond other passages."""
+_OF_LIKENESS, _USUAL = 0.08, 2.5
+"""The weight of that, and its value where texts are not compared by meaning. All four are tuned by
+`python -m bench retrieval`."""
 
 
 def retrieve(
@@ -130,7 +124,7 @@ class _Retrieval:
     warnings: list[str] = field(default_factory=list[str])
     semantic: bool = field(init=False)
     rankings: list[Sequence[PassageKey]] = field(default_factory=list[Sequence[PassageKey]])
-    similar: dict[PassageKey, float] = field(default_factory=dict[PassageKey, float])
+    likeness: Likeness | None = None
     weights: Mapping[Atom, float] = field(init=False)
     _mounted: Mounted | None = None
     _vaults: dict[int, Vault] = field(default_factory=dict[int, Vault])
@@ -141,7 +135,7 @@ class _Retrieval:
     )
 
     def __post_init__(self) -> None:
-        self.weights = rarities(self.query)
+        self.weights = word_weights(self.query)
         self.semantic = embeddings.is_installed()
 
     def add_vaults(self, names: Sequence[str] | None) -> None:
@@ -161,25 +155,16 @@ class _Retrieval:
                 None if after is None else to_microseconds(after),
                 None if before is None else to_microseconds(before),
             )
-            total, counts = session.dialect.passage_terms.counts(session, self.query.atoms)
-            self.weights = rarities(self.query, total, counts)
             by_words = matching_passages(session, self.query, wanted, _CANDIDATES)
             by_meaning = self._by_meaning(session, store, wanted) if self.semantic else []
-            self._rows = passage_rows(session, list(dict.fromkeys((*by_words, *by_meaning))))
         self.rankings += [[("", *key) for key in ranking] for ranking in (by_words, by_meaning) if ranking]
 
     def _by_meaning(self, session: Session, store: Store, wanted: PassageFilter) -> list[tuple[int, int]]:
         allowed = passages_between(session, wanted) if wanted.has_times else None
-        vector = embeddings.embed([self.question])[0]
-        best: list[tuple[float, int, int]] = []
-        for vault in wanted.vaults:
-            table = _vectors_of(store, vault).refreshed(session, vault)
-            for likeness, key in table.nearest(vector, None if allowed is not None else _CANDIDATES):
-                if allowed is None or (vault, key) in allowed:
-                    best.append((likeness, vault, key))
-        best = sorted(best, reverse=True)[:_CANDIDATES]
-        self.similar.update({("", vault, key): likeness for likeness, vault, key in best})
-        return [(vault, key) for _, vault, key in best]
+        tables = {vault: vectors_of(store, vault).refreshed(session, vault) for vault in wanted.vaults}
+        self.likeness = Likeness.of(self.question, tables)
+        best = self.likeness.best(_CANDIDATES if allowed is None else None)
+        return [key for key in best if allowed is None or key in allowed][:_CANDIDATES]
 
     def add_grove(self, places: Collection[str], at: Node | None) -> None:
         """Rank documents and nodes by words; the best passage stands for each."""
@@ -195,6 +180,11 @@ class _Retrieval:
             if not self._leads_to(hit, at):
                 keys += self._add_hit(hit)
         self.rankings.append(keys)
+        if self.semantic and keys:
+            self.likeness = self.likeness or Likeness.of(self.question, {})
+            texts = [_embedded(self._hits[key]) for key in keys[:_EMBEDDED_HITS]]
+            self.likeness.add(keys[:_EMBEDDED_HITS], embeddings.embed(texts))
+            self.rankings.append(sorted(keys[:_EMBEDDED_HITS], key=self.likeness.of_key, reverse=True))
 
     def _leads_to(self, hit: Hit, at: Node | None) -> bool:
         """Whether it precedes the question anyway, or is the question itself."""
@@ -211,9 +201,7 @@ class _Retrieval:
         else:
             return
         passages = list(cut_passages(text))
-        scored = [
-            (coverage([each.text], self.query, self.weights), -index) for index, each in enumerate(passages)
-        ]
+        scored = [(coverage([each.text], self.weights), -index) for index, each in enumerate(passages)]
         for _, negative in sorted(scored, reverse=True)[:_OF_ONE_SOURCE]:
             key = hit.id, 0, -negative
             source = hit.id if hit.local_id is None else hit.local_id
@@ -230,20 +218,30 @@ class _Retrieval:
 
     def answer(self) -> Iterator[RetrievedPassage]:
         """The passages that may answer, the best first; what was changed or deleted meanwhile is left out."""
+        scores = dict(islice(fuse(*self.rankings).items(), _READ))
+        with self.caller.store.read() as session:
+            self._rows = passage_rows(session, [key[1:] for key in scores if key not in self._hits])
+        candidates = self._candidates(scores)
+        first = list(islice(candidates, _FIRST))
+        if max((relevance for *_, relevance in first), default=0.0) < _ANSWERS:
+            return
         taken: Counter[str] = Counter()
-        for key, score in islice(fuse(*self.rankings).items(), _READ):
-            candidate = self._hits.get(key) or self._read(key)
-            if candidate is None or not self._may_answer(key, candidate):
-                continue
-            taken[candidate.place + candidate.source] += 1
-            if taken[candidate.place + candidate.source] <= _OF_ONE_SOURCE:
-                yield _retrieved(candidate, score)
+        for key, candidate, relevance in chain(first, candidates):
+            taken[candidate.place + candidate.source] += relevance >= _ALSO
+            if relevance >= _ALSO and taken[candidate.place + candidate.source] <= _OF_ONE_SOURCE:
+                yield _retrieved(candidate, scores[key])
 
-    def _may_answer(self, key: PassageKey, candidate: _Candidate) -> bool:
-        if self.similar.get(key, 0.0) >= _SIMILAR:
-            return True
+    def _candidates(self, keys: Iterable[PassageKey]) -> Iterator[tuple[PassageKey, _Candidate, float]]:
+        for key in keys:
+            candidate = self._hits.get(key) or self._read(key)
+            if candidate is not None:
+                yield key, candidate, self._relevance(key, candidate)
+
+    def _relevance(self, key: PassageKey, candidate: _Candidate) -> float:
         texts = [candidate.title, *candidate.passage.headings, candidate.passage.text]
-        return coverage(texts, self.query, self.weights) >= _COVERED
+        beyond = None if self.likeness is None else self.likeness.beyond_others(key)
+        likeness = _OF_LIKENESS * (_USUAL if beyond is None else beyond)
+        return coverage(texts, self.weights) + likeness
 
     def _read(self, key: PassageKey) -> _Candidate | None:
         """A passage from its note, if that is still what was indexed."""
@@ -255,7 +253,7 @@ class _Retrieval:
         place = row.vault, row.path
         if place not in self._texts:
             try:
-                file = mounted.folder(vault).read(row.path)
+                file = mounted.folder(vault).read(row.path, scanned=True)
                 self._texts[place] = file.digest, list(cut_passages(note_text(file)))
             except WeftError as error:
                 self.warnings.append(f"{row.path} is left out: {error.message}")
@@ -314,50 +312,5 @@ def _retrieved(candidate: _Candidate, score: float) -> RetrievedPassage:
     )
 
 
-@dataclass(slots=True)
-class _VectorTable:
-    """The vectors of a vault in memory: one product gives the likeness of all passages."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    version: int = -1
-    keys: list[int] = field(default_factory=list[int])
-    matrix: "Vectors | None" = None
-
-    def refreshed(self, session: Session, vault: int) -> "_VectorTable":
-        """A table as the index is now: only what is new is read."""
-        import numpy as np  # noqa: PLC0415 - comes with the extra
-
-        with self.lock:
-            version = version_of(session, vault)
-            if version != self.version:
-                there = passage_keys(session, vault)
-                new = vectors_after(session, vault, max(self.keys, default=0))
-                kept = [index for index, key in enumerate(self.keys) if key in there]
-                parts = [] if self.matrix is None else [self.matrix[kept]]
-                if new:
-                    parts.append(embeddings.unpacked([vector for _, vector in new]))
-                self.keys = [*(self.keys[index] for index in kept), *(key for key, _ in new)]
-                self.matrix = np.concatenate(parts) if parts else None
-                self.version = version
-            return _VectorTable(self.lock, self.version, self.keys, self.matrix)
-
-    def nearest(self, vector: "Vectors", most: int | None) -> list[tuple[float, int]]:
-        """Likeness and key, the most alike first; all of them without a limit."""
-        import numpy as np  # noqa: PLC0415 - comes with the extra
-
-        if self.matrix is None or not self.keys:
-            return []
-        scores = self.matrix @ vector
-        number = len(self.keys) if most is None else min(most, len(self.keys))
-        best = np.argpartition(-scores, number - 1)[:number]
-        order = best[np.argsort(-scores[best], kind="stable")]
-        return [(float(scores[index]), self.keys[index]) for index in order]
-
-
-_vectors: "weakref.WeakKeyDictionary[Store, dict[int, _VectorTable]]" = weakref.WeakKeyDictionary()
-_guard = threading.Lock()
-
-
-def _vectors_of(store: Store, vault: int) -> _VectorTable:
-    with _guard:
-        return _vectors.setdefault(store, {}).setdefault(vault, _VectorTable())
+def _embedded(candidate: _Candidate) -> str:
+    return embedded_text(candidate.title, candidate.passage)

@@ -7,27 +7,38 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.context.items.blocks import ToolOutput, is_tag
-from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
+from weft.errors import (
+    InvalidInputError,
+    LimitExceededError,
+    NotFoundError,
+    PermissionDeniedError,
+    WeftError,
+)
 from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, installed_tools, say
 from weft.redaction import redact
+from weft.runtime.events.log import grove_id
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_permission
+from weft.runtime.tools.mcp_servers import server_tools
 from weft.runtime.tools.policy import ApprovalRequest, Approver, policy_of
 from weft.runtime.tools.put_aside import put_aside, threshold
 from weft.runtime.tools.settings import ToolSettings
 from weft.runtime.tools.time_limit import run_within
 from weft.runtime.tools.tool_context import node_at, tool_context
+from weft.runtime.tools.trusted_servers import TrustedServers
 from weft.tree.agent import Agent, AgentType, ToolPolicy
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Identified, Node
 
 if TYPE_CHECKING:
     from weft.providers.base import ToolSpec
 
 _LONGEST_ERROR = 2_000
+_DOT = "__"
+"""For the dot in the name of a server's tool: providers take no dots in names."""
 
 
 class ToolStatus(StrEnum):
@@ -48,6 +59,19 @@ class OfferedTool(NamedTuple):
     off: str | None
     """Why it cannot be called, if it cannot."""
     policy: ToolPolicy = ToolPolicy.ALLOW
+
+    def described(self) -> JsonObject:
+        """The tool for people and programs to read."""
+        tool = self.tool
+        return {
+            "name": self.name,
+            "description": None if tool is None else tool.description,
+            "parameters": None if tool is None else tool.schema,
+            "permission": None if tool is None or tool.permission is None else tool.permission.value,
+            "effects": tool is not None and tool.effects,
+            "policy": self.policy.value,
+            "off": self.off,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +117,40 @@ class ToolService:
     registry: ToolRegistry = field(default_factory=installed_tools)
     approver: Approver | None = None
     """Asks a person before a tool with effects runs; None: no person is present."""
+    only: frozenset[str] | None = None
+    """The only tools that may run, by name; None: all of them."""
     vaults: tuple[str, ...] = ()
     """The vaults that can be read; none: all that are mounted."""
     agent: Agent | None = None
     """The agent that calls the tools on the caller's behalf; None: the caller itself."""
 
+    def names(self) -> list[str]:
+        """The tools of packages, and those of the owner's servers."""
+        names = {*self.registry.names, *self._server_tools()}
+        return sorted(names if self.only is None else names & self.only)
+
+    def tool(self, name: str) -> AnyTool:
+        """One of them."""
+        dotted = name.replace(_DOT, ".", 1)
+        if self.only is not None and not {name, dotted} & self.only:
+            known = ", ".join(sorted(self.only)) or "none"
+            raise NotFoundError(f"there is no tool {name[:60]!r} in this turn", hint=f"tools are {known}")
+        if "." in dotted and dotted in (own := self._server_tools()):
+            return own[dotted]
+        return self.registry.tool(name)
+
+    def _server_tools(self) -> dict[str, AnyTool]:
+        with self.caller.store.read() as session:
+            servers = ToolSettings.of(session).servers
+            tools = server_tools(grove_id(session), servers, TrustedServers()) if servers else ()
+        return {each.name: each for each in tools}
+
     def offered(self) -> Iterator[OfferedTool]:
         """Every tool, also those that are off, with the reason."""
         context, rules = tool_context(self.caller, vaults=self.vaults), self._rules()
-        for name in self.registry.names:
+        for name in self.names():
             try:
-                tool = self.registry.tool(name)
+                tool = self.tool(name)
             except WeftError as error:
                 yield OfferedTool(name, None, error.message)
             else:
@@ -111,19 +158,19 @@ class ToolService:
                 yield OfferedTool(name, tool, self._off(tool, context, policy), policy)
 
     def schemas(self) -> "list[ToolSpec]":
-        """The tools that a model may call here, in the order of their names."""
+        """The tools that a model may call here, in the order of their names; a dot in one is written `__`."""
         from weft.providers.base import ToolSpec  # noqa: PLC0415 - providers load with the first call of a model
 
         tools = (each.tool for each in self.offered() if each.off is None)
         return [
-            ToolSpec(name=each.name, description=each.description, schema=each.schema)
+            ToolSpec(name=each.name.replace(".", _DOT), description=each.description, schema=each.schema)
             for each in tools
             if each is not None
         ]
 
     def check(self, call: ToolCall) -> None:
         """Raise for a call of an unknown tool, or with arguments that do not match its schema."""
-        self.registry.tool(call.name).check(_arguments(call))
+        self.tool(call.name).check(_arguments(call))
 
     def run(self, call: ToolCall, *, at: Identified | str | None = None, first: int = 1) -> ToolRun:
         """Run one tool. Its failure is a result; `first` is the number of its first source."""
@@ -145,7 +192,7 @@ class ToolService:
         return runs
 
     def _put_aside(self, run: ToolRun, node: Node, rules: _Rules) -> ToolRun:
-        above = None if self.registry.tool(run.call.name).pages else threshold(self.caller, node.tree_id)
+        above = None if self.tool(run.call.name).pages else threshold(self.caller, node.tree_id)
         if above is None:
             return run
         output = put_aside(
@@ -168,7 +215,7 @@ class ToolService:
 
     def _output(self, call: ToolCall, context: ToolContext, rules: _Rules) -> ToolOutput:
         """The output within all limits; a `WeftError` says why there is none."""
-        tool = self.registry.tool(call.name)
+        tool = self.tool(call.name)
         arguments = _arguments(call)
         self._require_permission(tool)
         tool.check(arguments)

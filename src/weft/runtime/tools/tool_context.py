@@ -9,9 +9,12 @@ from functools import partial
 from weft.errors import WeftError
 from weft.knowledge.tools.base import ToolContext, WebPage
 from weft.providers.search_engine import SearchEngine, chosen_engine
+from weft.providers.web_page import PageReader
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.search.retrieval import retrieve
+from weft.runtime.tools.attached_urls import attached_urls, read_page
+from weft.runtime.tools.settings import ToolSettings, UrlAccess
 from weft.runtime.views.reader import Reader
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Identified, Node
@@ -30,7 +33,16 @@ def tool_context(caller: Caller, at: Node | None = None, vaults: Sequence[str] =
         ),
     )
     if at is not None:
-        context = replace(context, result=partial(Reader.of(caller).tool_result, at.tree_id))
+        context = replace(
+            context,
+            result=partial(Reader.of(caller).tool_result, at.tree_id),
+            urls=partial(attached_urls, caller, at),
+        )
+    with caller.store.read() as session:
+        access = ToolSettings.of(session).urls
+    if access is not UrlAccess.OFF:
+        reader = PageReader(private=access is UrlAccess.PRIVATE)
+        context = replace(context, urls_off=None, read_url=partial(read_page, reader))
     try:
         engine = chosen_engine()
     except WeftError as error:

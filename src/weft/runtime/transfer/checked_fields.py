@@ -137,7 +137,7 @@ class RecordSpec:
         def read(record: Record) -> Row:
             if not record.keys() <= names:
                 raise InvalidInputError(
-                    f"{min(record.keys() - names)[:60]!r} is not known here",
+                    f"{min(record.keys() - names)[:60]!r} is unknown",
                     hint="the file may come from a newer Weft; nothing is dropped silently",
                 )
             row: Row = {}
@@ -169,7 +169,7 @@ class RecordSet:
 
     def require_new(self, kind: str, *key: object) -> None:
         if (kind, *key) in self._seen:
-            raise InvalidInputError(f"this {kind} is there twice")
+            raise InvalidInputError(f"this {kind} occurs twice")
         self._seen.add((kind, *key))
 
 

@@ -166,11 +166,11 @@ class NodeImporter:
 
     def _check_names(self, ulid: str, local_id: str) -> None:
         if ulid in self.keys:
-            raise InvalidInputError(f"node {ulid} is there twice")
+            raise InvalidInputError(f"node {ulid} occurs twice")
         if _LOCAL_ID.match(local_id) is None:
             raise InvalidInputError(f"{local_id[:40]!r} is not a local id")
         if local_id in self._local_ids:
-            raise InvalidInputError(f"local id [{local_id}] is there twice")
+            raise InvalidInputError(f"local id [{local_id}] occurs twice")
 
     def _sources(self, values: Row) -> list[_Source]:
         sources: list[_Source] = []

@@ -73,7 +73,7 @@ def _read_content(value: JsonValue, name: str) -> Content:
     content = content_from_wire(value, path=name)
     check_content(content)
     if content_to_wire(content) != value:
-        raise InvalidInputError(f"{name} holds something that is not known here")
+        raise InvalidInputError(f"{name} has an unknown value")
     return content
 
 

@@ -237,7 +237,7 @@ class ChunkSequence:
             raise InvalidInputError("this chunk does not follow the one before")
         self._offset += len(data)
         if self._offset > size or (not data and size):
-            raise InvalidInputError("the chunks are more, or less, than their size says")
+            raise InvalidInputError("the chunks do not have the size that was announced")
         last = self._offset == size
         if last:
             self._name = None

@@ -50,7 +50,7 @@ from weft.store.base import Store
 from weft.store.events import chain_events
 from weft.store.lookup import find_agent, find_tree
 from weft.store.path_queries import ancestor_at_depth, walk_up
-from weft.store.rows import EDGE_TYPES, MODES, AgentRow, NodeRow
+from weft.store.rows import EDGE_TYPES, MODES, AgentRow, Flag, NodeRow
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import (
@@ -66,7 +66,7 @@ from weft.store.tree_queries import (
     selections_of,
     versions_at,
 )
-from weft.store.tree_statements import CONTINUATION
+from weft.store.tree_statements import CONTINUATION, LIVE
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
 from weft.tree.authorship import AuthorSpan, TextVersion, authorship_of
@@ -315,6 +315,13 @@ class Reader:
     def leaves(self, tree: str) -> list[Node]:
         """Live positions that nothing continues."""
         return self._shape(tree, leaf_positions)
+
+    def bookmarks(self, tree: str) -> list[Node]:
+        """Bookmarked nodes that are live, in the order of their creation."""
+        with self._tree(tree) as opened:
+            marked = _nodes.c.flags.op("&")(int(Flag.BOOKMARKED)) != 0
+            here = select(_nodes).where(_nodes.c.tree == opened.key, marked, LIVE).order_by(_nodes.c.key)
+            return self._nodes(opened, [NodeRow._make(row) for row in opened.session.execute(here)])
 
     def branch_points(self, tree: str) -> list[Node]:
         """Positions with two live continuations or more."""

@@ -69,7 +69,7 @@ async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Re
 
 
 async def _stop_with_client(request: Request, stream: AnswerStream) -> None:
-    """Stop when the client is gone: nobody would read the rest, and it costs money."""
+    """Stop when the client is gone: the rest would not be read, and costs money."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     stream.stop()

@@ -24,6 +24,7 @@ from weft.runtime.operations import (
     trees,
 )
 from weft.runtime.operations.executor import Editing
+from weft.runtime.tools import settings as tool_settings
 from weft.runtime.undo.undo import Redo, Undo
 from weft.server.json_fields import fields_of, fields_schema, is_required, read_fields
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, Schema, answer, body_of, read_object
@@ -126,6 +127,8 @@ ROUTES: tuple[OperationRoute, ...] = (
     OperationRoute("PATCH", "/agents/{agent}", agents.ChangeAgent),
     OperationRoute("POST", "/agents/{agent}/archive", agents.ArchiveAgent),
     OperationRoute("PATCH", "/preferences", settings.Prefer, example={"settings": {"truncationStep": 0}}),
+    OperationRoute("PUT", "/tools/{tool}/policy", tool_settings.SetToolPolicy, example={"policy": "deny"}),
+    OperationRoute("PUT", "/tool-urls", tool_settings.SetUrlAccess, example={"urls": "public"}),
     OperationRoute("POST", "/calibrations", settings.Calibrate),
     OperationRoute("POST", "/users/{user}/archive", access.ArchiveUser),
     OperationRoute("PUT", "/users/{user}/role", access.SetRole, example={"role": "editor"}),

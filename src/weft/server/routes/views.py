@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.argument_checks import Options, option
+from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.options import SearchOptions
@@ -78,6 +79,15 @@ class TargetOptions(Options):
     tree: str | None = option(None, "The tree of a node.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageOptions(Options):
+    """What to look for in the notes of mounted vaults."""
+
+    query: str = option("", "The question, or words of it.", least=1)
+    vault: str | None = option(None, "Only in this vault.")
+    limit: int = option(8, "How many passages, at most.", least=1, most=30)
+
+
 View = Callable[[Grove, dict[str, str], Any], object]
 
 
@@ -97,8 +107,37 @@ def _listed(name: str, read: View) -> View:
     return lambda grove, at, options: {name: read(grove, at, options)}
 
 
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InvalidInputError("number must be a whole number", path="number")
+    return int(text)
+
+
 def _target(options: TargetOptions) -> TargetRef:
     return TargetRef(form_of(TargetKind).read(options.kind, "kind"), options.name, options.tree)
+
+
+def _passages(grove: Grove, options: PassageOptions) -> object:
+    vaults = None if options.vault is None else [options.vault]
+    passages, warnings, semantic = grove.vaults.search(options.query, vaults=vaults, limit=options.limit)
+    return {
+        "passages": [
+            {
+                "id": each.item.id,
+                "vault": each.vault,
+                "path": each.source,
+                "title": each.title,
+                "headings": list(each.headings),
+                "startLine": each.start,
+                "endLine": each.end,
+                "text": each.text,
+                "score": each.score,
+            }
+            for each in passages
+        ],
+        "warnings": list(warnings),
+        "semantic": semantic,
+    }
 
 
 _OBJECT = {"id": "string"}
@@ -276,6 +315,35 @@ VIEWS: tuple[ViewRoute, ...] = (
         "List mounted vaults",
         _listed("vaults", lambda grove, _at, _: [each.value for each in grove.vaults.all()]),
         {"vaults": "array"},
+    ),
+    ViewRoute(
+        "/tools",
+        "listTools",
+        "List the tools of a turn",
+        _listed("tools", lambda grove, _at, _: [each.described() for each in grove.tools]),
+        {"tools": "array"},
+    ),
+    ViewRoute(
+        f"{_TREE}/results/{{number}}",
+        "readToolResult",
+        "Read a tool's result that was put aside",
+        _listed("text", lambda grove, at, _: grove.read.tool_result(at["tree"], _number(at["number"]))),
+        {"text": "string"},
+    ),
+    ViewRoute(
+        "/vaults/{vault}",
+        "readVaultStatus",
+        "Read how much of a vault is indexed, and what was skipped",
+        lambda grove, at, _: grove.vaults[at["vault"]].status(),
+        _OBJECT,
+    ),
+    ViewRoute(
+        "/passages",
+        "searchNotes",
+        "Find passages of notes about a question",
+        lambda grove, _, o: _passages(grove, o),
+        {"passages": "array", "warnings": "array", "semantic": "boolean"},
+        PassageOptions,
     ),
     ViewRoute(
         "/agents",

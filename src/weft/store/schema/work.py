@@ -131,3 +131,23 @@ spending = table(
     Index(None, "agent"),
 )
 """Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
+
+provider_caches = table(
+    "provider_caches",
+    Column("key", Integer, primary_key=True),
+    Column("in_tree", Integer, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("prefix", SHA256, nullable=False),
+    Column("messages", Integer, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("lifetime", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("retired", Boolean, nullable=False),
+    Column("attempt", ULID),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+    Index(None, "in_tree", "model"),
+)
+"""Caches at providers. A row stays when its tree is deleted, until the cache is deleted there."""

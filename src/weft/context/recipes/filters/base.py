@@ -28,7 +28,7 @@ class FilterContext:
     user_id: str | None = None
     groups: GroupReader | None = None
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Whatever else the caller gave."""
+    """All else that the caller gave."""
     trace: Trace = field(default_factory=Trace, compare=False)
 
 

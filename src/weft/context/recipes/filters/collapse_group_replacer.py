@@ -57,7 +57,7 @@ def collapse_groups(messages: Sequence[object], options: Options, context: Filte
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Groups of a user, and where the user has none, those that belong to nobody."""
+    """Groups of a user, and where the user has none, those without a user."""
 
     reader: GroupReader
     scope: GroupScope

@@ -280,7 +280,7 @@ PHRASE = "Tool calls completed"
 def drop_tool_calls_completed(
     messages: Sequence[object], options: Options, context: FilterContext
 ) -> list[object]:
-    """Drop every user message that equals `phrase`, except the last, and whatever is no message at all.
+    """Drop every user message that equals `phrase`, except the last, and what is not a message.
 
     Contents are trimmed before they are compared, the phrase is not.
     """

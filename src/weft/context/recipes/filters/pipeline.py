@@ -169,7 +169,7 @@ class _Pipeline:
             entry_of(entry, f"filters[{index}]") for index, entry in enumerate(_listed(filters, "filters"))
         ]
         if any(entry.name == _FIT for entry in self.entries) and self.entries[-1].name != _REPAIR:
-            # What was fitted has to be accepted by providers, whatever other filters did since.
+            # What was fitted has to be accepted by providers, also after other filters.
             self.entries.append(FilterEntry(name=_REPAIR))
         self.context = context_of(context)
         try:

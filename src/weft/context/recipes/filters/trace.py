@@ -88,7 +88,7 @@ class Trace:
         self.marks.append(Mark(Outcome.ADDED, reason, after=message))
 
     def complete(self, before: Sequence[object], after: Sequence[object], name: str) -> None:
-        """Account for whatever the filter did without saying so.
+        """Record what the filter did without saying so.
 
         A message is known again by being the same object, or else by saying the same.
         """
@@ -126,7 +126,7 @@ def _said(message: object) -> str:
     try:
         return compact_json(message)
     except InvalidInputError:
-        # Whatever JSON cannot hold is at least itself.
+        # What JSON cannot hold is compared by identity.
         return f"<{type(message).__name__} {id(message)}>"
 
 

@@ -156,7 +156,7 @@ def _subject(context: CommandContext, named: str | None) -> Agent:
         why = (
             "you cannot invoke yourself"
             if is_self
-            else f"{agent.name!r} led here and cannot be invoked again"
+            else f"{agent.name!r} is already in this chain of calls and cannot be invoked again"
         )
         raise PermissionDeniedError(why, hint='name another: → continue using agent:"…"')
     return agent

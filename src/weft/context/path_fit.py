@@ -1,101 +1,66 @@
-"""From a place in a tree to what a model will see: first a plan from light rows, then the texts of what is kept."""
+"""Fit a path: what each of its levels costs, what room there is for them, and what is kept."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
+from weft.context.checks import system_over
+from weft.context.columns import Columns, Sketch
 from weft.context.dialogue import CLOSING, OPENING, frame_tokens, heading_of
-from weft.context.document import with_item_sources
-from weft.context.fit import Columns, Room, Sketch, Strategy, fit
-from weft.context.request import INPUT, ContextRequest, Plan
+from weft.context.fit import Room, Strategy, fit
+from weft.context.plan import Plan
+from weft.context.request import ContextRequest
 from weft.context.rows import (
-    SPOKEN,
     Candidate,
     ExtraSource,
     PathOutline,
     Prices,
     Reason,
     answers_of,
-    bound_of,
     columns_of,
-    left_out_of,
     sources_beside,
 )
-from weft.context.system import SystemContext
 from weft.context.tokens import Estimator
-from weft.context.tool_pairs import masked_outline, settled
 from weft.context.tool_text import tag_tokens
 from weft.errors import InvalidInputError
 
 
-def plan_context(request: ContextRequest) -> Plan:
-    """Decide what is kept. Reads no texts but those of the system context and the pending input."""
-    system = request.system_context
-    if request.dialogue:
-        rows = _paired(request, _with_input(request))
-    else:
-        request = with_item_sources(request)
-        rows = _with_input(replace(request, outline=request.outline.changed(_as_words)))
-    prices = _prices(request)
+def fit_path(plan: Plan, rows: PathOutline) -> None:
+    """Decide what is kept of these rows."""
+    request = plan.request
+    require_room(plan)
     head = sources_beside(rows.head, dialogue=request.dialogue)
     tail = sources_beside(rows.tail, request.pending.sources, dialogue=request.dialogue)
-    beside = head | {rows.first + index: extras for index, extras in tail.items()}
-    sketch, reasons = _sketch(rows, prices, request, beside)
-    if request.dialogue and sketch.between is None and not sketch.tail.sums[-1]:
-        raise _nothing_left(reasons)
-    room = _room(request, system, rows, sketch)
-    return Plan(
-        request=request,
-        system=system,
-        rows=rows,
-        prices=prices,
-        sketch=sketch,
-        room=room,
-        fit=fit(sketch, room, request.rules),
-        reasons=reasons,
-        beside=beside,
-    )
+    plan.rows = rows
+    plan.beside = head | {rows.first + index: extras for index, extras in tail.items()}
+    plan.sketch, plan.reasons = _sketch(plan)
+    if request.dialogue and plan.sketch.between is None and not plan.sketch.tail.sums[-1]:
+        raise _nothing_left(plan.reasons)
+    plan.room = _room(plan)
+    plan.fit = cut = fit(plan.sketch, plan.room, request.rules)
+    plan.kept = [
+        *range(cut.head),
+        *([] if cut.anchor is None else [cut.anchor]),
+        *range(cut.tail, cut.levels),
+    ]
 
 
-def mask_results(request: ContextRequest) -> ContextRequest:
-    """The request with its old tool results masked already, for what comes before the fit."""
-    masked = request.dialogue and request.masks is not None
-    return replace(request, outline=_paired(request, request.outline)) if masked else request
+def require_room(plan: Plan) -> None:
+    """The system context is never cut, so too much of it is an error."""
+    system, layout = plan.system, plan.layout
+    if system.tokens > plan.request.budget:
+        library = 0 if layout is None else layout.system.library_tokens
+        raise system_over(system.tokens, plan.request.budget, system.sizes, library=library)
 
 
-def _paired(request: ContextRequest, outline: PathOutline) -> PathOutline:
-    """The path with calls and results that have their other half, old results as one line."""
-    outline = settled(outline, request.estimator)
-    return outline if request.masks is None else masked_outline(outline, request.masks, request.estimator)
-
-
-def _with_input(request: ContextRequest) -> PathOutline:
-    """Pending input is a level like any other: the newest."""
-    text, outline = request.pending.text, request.outline
-    if not (text.strip() if request.dialogue else text):
-        return outline
-    rows = outline.tail or outline.head
-    tokens = max(1, request.estimator.of_text(text))
-    row = Candidate(INPUT, INPUT, "user", tokens, (rows[-1].ruler if rows else 0) + tokens)
-    return replace(outline, tail=[*outline.tail, row])
-
-
-def _as_words(_level: int, row: Candidate) -> Candidate:
-    """A document has no tools and no pictures: only order connects its levels."""
-    if row.kind == "text" and row.role != "tool":
-        return row
-    left_out = row.left_out or (None if row.kind in SPOKEN else Reason.NO_WORDS)
-    return row._replace(asks=False, answers=False, left_out=left_out)
-
-
-def _prices(request: ContextRequest) -> Prices:
+def prices_of(request: ContextRequest, rows: PathOutline) -> Prices:
+    """What assembly adds to each level of a request."""
     estimator = request.estimator
     heading = None
     if request.headings:
         heading = partial(_given_tokens, request.headings, estimator)
     elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
-    if request.dialogue and not request.profile.tools:
+    if request.dialogue and not request.profile.tools and rows.has_tools:
         heading = partial(_tagged_tokens, heading)
     return Prices(
         estimator=estimator,
@@ -110,8 +75,8 @@ def _prices(request: ContextRequest) -> Prices:
 
 
 def _given_tokens(headings: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
-    said = headings.get(row.id, "")
-    return estimator.of_text(said) + estimator.seam if said else 0
+    heading = headings.get(row.id, "")
+    return estimator.of_text(heading) + estimator.seam if heading else 0
 
 
 def _heading_tokens(names: Mapping[str, str], estimator: Estimator, row: Candidate) -> int:
@@ -122,17 +87,12 @@ def _tagged_tokens(heading: Callable[[Candidate], int] | None, row: Candidate) -
     return tag_tokens(row) + (heading(row) if heading is not None else 0)
 
 
-def _sketch(
-    rows: PathOutline,
-    prices: Prices,
-    request: ContextRequest,
-    beside: Mapping[int, tuple[ExtraSource, ...]],
-) -> tuple[Sketch, dict[int, Reason]]:
-    beside = beside if request.refers else {}
+def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
+    """The columns that fitting reads, and why levels are left out."""
+    request, rows, prices = plan.request, plan.rows, plan.prices
+    beside: Mapping[int, tuple[ExtraSource, ...]] = plan.beside if request.refers else {}
     between, masks = rows.between, request.masks
-    own = left_out_of(rows.tail, bound_of(rows.tail))
-    reasons = _reasons(own, rows.first)
-    tail = columns_of(
+    tail, own = columns_of(
         rows.tail,
         prices,
         beside,
@@ -140,8 +100,9 @@ def _sketch(
         start=rows.tail_start,
         known_before=between is None,
         masks=masks,
-        reasons=own,
+        memory=rows.memory,
     )
+    reasons = _reasons(own, rows.first)
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
     def floor_of(level: int) -> int:
@@ -149,15 +110,14 @@ def _sketch(
         return prices.floor(row, beside.get(level, ()), tail.live(level - rows.first))
 
     def parts_of(level: int) -> list[tuple[str, int]]:
-        found = [(extra.local_id, prices.of_source(extra)) for extra in beside.get(level, ())]
-        own = tail.live(level - rows.first) - sum(size for _, size in found)
-        return [(rows.at(level).local_id, own), *found]
+        sources = [(extra.local_id, prices.of_source(extra)) for extra in beside.get(level, ())]
+        own = tail.live(level - rows.first) - sum(size for _, size in sources)
+        return [(rows.at(level).local_id, own), *sources]
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
-    own = left_out_of(rows.head, bound_of(rows.head))
+    head, own = columns_of(rows.head, prices, beside, masks=masks)
     reasons |= _reasons(own, 0)
-    head = columns_of(rows.head, prices, beside, masks=masks, reasons=own)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )
@@ -165,7 +125,9 @@ def _sketch(
 
 
 def _reasons(own: Sequence[Reason | None], first: int) -> dict[int, Reason]:
-    return {first + index: reason for index, reason in enumerate(own) if reason is not None}
+    return (
+        {first + index: reason for index, reason in enumerate(own) if reason is not None} if any(own) else {}
+    )
 
 
 def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:
@@ -176,7 +138,8 @@ def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) 
     return None
 
 
-def _room(request: ContextRequest, system: SystemContext, rows: PathOutline, sketch: Sketch) -> Room:
+def _room(plan: Plan) -> Room:
+    request, rows, sketch = plan.request, plan.rows, plan.sketch
     of_text, reserve, opening, joints = request.estimator.of_text, request.held_back, 0, 0
     if request.preface:
         reserve += of_text(request.preface) + 2 * request.estimator.joint
@@ -193,7 +156,7 @@ def _room(request: ContextRequest, system: SystemContext, rows: PathOutline, ske
             reserve += of_text(OPENING)
     return Room(
         budget=request.budget,
-        system=system.tokens,
+        system=plan.system.tokens,
         reserve=reserve,
         opening=opening,
         joints=joints,
@@ -214,7 +177,8 @@ def _by_user(rows: Sequence[Candidate], columns: Columns, order: Iterable[int]) 
 
 def _nothing_left(reasons: Mapping[int, Reason]) -> InvalidInputError:
     counted = [(reason, sum(1 for each in reasons.values() if each is reason)) for reason in Reason]
-    said = ", ".join(f"{count:,} {reason.value}" for reason, count in counted if count)
+    left_out = ", ".join(f"{count:,} {reason.value}" for reason, count in counted if count)
     return InvalidInputError(
-        f"nothing is left to send ({said or 'the path is empty'})", hint="include a node, or say something"
+        f"nothing is left to send ({left_out or 'the path is empty'})",
+        hint="include a node, or say something",
     )

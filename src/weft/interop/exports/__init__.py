@@ -1,0 +1,1 @@
+"""Trees in the shapes of other programs and readers: one module each."""
