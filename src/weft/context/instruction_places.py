@@ -25,7 +25,7 @@ def place_instructions(plan: Plan, layout: Layout) -> tuple[Layout, tuple[Messag
     """
     request, messages = plan.request, plan.written.messages
     wanted = request.preferences.instructions
-    if not request.profile.system_anywhere or wanted is Instructions.LAST:
+    if not request.profile.system_anywhere or wanted is Instructions.LAST or not request.parts.instructions:
         return layout, messages
     places = _places(plan, messages)
     if not places:

@@ -93,7 +93,9 @@ def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -
     plan.layout = layout
     request, system, written = plan.request, layout.system, plan.written
     messages = _summarised(placed, system.summary)
-    levels = {level.number: level for level in written.levels if level.preface is not None}
+    levels: dict[int, KeptLevel] = {}
+    if plan.prefaces:
+        levels = {level.number: level for level in written.levels if level.preface is not None}
     history, rest = _history(layout, messages, _current(plan, layout, levels, contents))
     typed = _typed(plan, layout, contents)
 
