@@ -36,6 +36,9 @@ from weft.tree.word_splits import FOLDING, split_words
 
 _CUT = 1
 """Raised whenever the same note would give other passages."""
+_PLAIN = f"{FOLDING}.{_CUT}."
+_EMBEDDED = _PLAIN + embeddings.MODEL
+"""The forms in which a note may be indexed."""
 _FILES, _CHARACTERS = 400, 2_000_000
 """Of one write."""
 _JUST_NOW, _UNSURE = 0.1, "?"
@@ -127,9 +130,12 @@ class _Pending:
 
     @classmethod
     def of(cls, folder: Folder, files: Sequence[ScannedFile], known: _Known) -> "_Pending":
-        here = {file.path for file in files}
-        removed = [note.key for path, note in known.notes.items() if path not in here]
-        return cls(folder, known, [file for file in files if is_new(file, known.notes)], removed)
+        new = [file for file in files if is_new(file, known.notes)]
+        removed: list[int] = []
+        if len(files) - len(new) < len(known.notes):
+            here = {file.path for file in files}
+            removed = [note.key for path, note in known.notes.items() if path not in here]
+        return cls(folder, known, new, removed)
 
     def write(
         self,
@@ -166,10 +172,6 @@ class _Pending:
             yield portion
 
 
-def _form(model: str) -> str:
-    return f"{FOLDING}.{_CUT}.{model}"
-
-
 def is_new(file: ScannedFile, notes: dict[str, KnownNote], *, surely: bool = False) -> bool:
     """Whether a file is not indexed as it is. Vectors of another process are kept where none can be made."""
     known = notes.get(file.path)
@@ -180,7 +182,7 @@ def is_new(file: ScannedFile, notes: dict[str, KnownNote], *, surely: bool = Fal
 
 def _fits(form: str) -> bool:
     """Whether a note was cut and embedded as it would be here."""
-    return form == _form(embeddings.MODEL) if embeddings.is_installed() else form.startswith(_form(""))
+    return form == _EMBEDDED if embeddings.is_installed() else form.startswith(_PLAIN)
 
 
 @dataclass(slots=True)
@@ -200,7 +202,7 @@ class _Portion:
         # A file that was written a moment ago may be written again without looking changed.
         stamp = _UNSURE + file.stamp if time.time() - file.modified < _JUST_NOW else file.stamp
         modified = int(file.modified * 1_000_000)
-        form = _form(embeddings.MODEL if embeddings.is_installed() else "")
+        form = _EMBEDDED if embeddings.is_installed() else _PLAIN
         entry = NoteEntry(path=file.path, stamp=stamp, modified=modified, form=form, skipped=file.problem)
         text = ""
         if file.problem is None:
@@ -297,7 +299,7 @@ class _VaultWatcher(BackgroundWorker):
     """Compares the folders of all vaults with the index, again and again."""
 
     name: ClassVar[str] = "weft-vaults"
-    every: ClassVar[float] = 0.5
+    every: ClassVar[float] = 0.7
     patience: ClassVar[float] = 30.0
 
     def wake(self) -> None:
