@@ -13,7 +13,7 @@ from bench.peers import Peer, missing_note, peers, tokens_of
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
 from bench.timing import medians, seconds_of
-from weft.context import Context, fit_messages
+from weft.context import ListContext, fit_messages
 
 __all__ = ["Plain", "chat_messages", "run"]
 
@@ -279,7 +279,7 @@ def _reuse(scene: Scene, section: Section) -> None:
     section.tables.append(Table(caption, header, rows))
 
 
-def _requests(workload: str, turns: int, strategy: str, step: float) -> Iterator[Context]:
+def _requests(workload: str, turns: int, strategy: str, step: float) -> Iterator[ListContext]:
     """A request for every turn; on the branching one a person often goes back and tries again."""
     source = random.Random(3)
     texts = sample_texts(97, 4_000)
@@ -302,7 +302,7 @@ def _requests(workload: str, turns: int, strategy: str, step: float) -> Iterator
         path.append({"role": "assistant", "content": f"{turn} {texts[(turn * 7) % 97][:answered]}"})
 
 
-def _simulated(requests: Iterator[Context]) -> _Use:
+def _simulated(requests: Iterator[ListContext]) -> _Use:
     """Longest common prefix with the requests before, as a provider's cache would find it."""
     seen: list[list[Plain]] = []
     reused, costs, filled = list[float](), list[float](), list[float]()

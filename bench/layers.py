@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from bench.provider_cache import SimulatedCache
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
+from weft.context.cache.controls import cache_controls
+from weft.context.cache.prediction import CacheForecast
 from weft.context.conversation import (
     Conversation,
     ConversationTurn,
@@ -27,6 +30,7 @@ from weft.context.request import Profile
 from weft.context.settings import LayerSettings, Placement, Preferences
 from weft.context.system import SystemParts
 from weft.context.tokens import CHARS
+from weft.tree.cache_profile import CacheKind, CacheProfile
 
 __all__ = ["run"]
 
@@ -75,7 +79,48 @@ def run(scene: Scene) -> Section:
             "mean request",
         )
         section.tables.append(Table(f"{workload}, {len(asked):,} requests", header, rows))
+    _rules(section, list(_workload("linear", turns)))
     return section
+
+
+_RULES = {
+    "longest prefix, steps of 128": (CacheProfile(kind=CacheKind.KEY, grain=128), 3_600.0),
+    "marks, 20 blocks of look-back, 5 minutes": (
+        CacheProfile(kind=CacheKind.MARKS, lifetimes=("5m",)),
+        300.0,
+    ),
+    "exact marks, 30 minutes": (
+        CacheProfile(kind=CacheKind.MARKS, look_back=1, marks_answers=False, lifetimes=("30m",)),
+        1_800.0,
+    ),
+}
+
+
+def _rules(section: Section, asked: Sequence[_Asked]) -> None:
+    """Each provider's own rule, with pauses between turns: what is read, and what was predicted."""
+    rows: list[tuple[str, ...]] = []
+    for name, (profile, lifetime) in _RULES.items():
+        cache, clock, source = SimulatedCache(profile, lifetime), 0.0, random.Random(7)
+        sent: list[tuple[float, bytes]] = []
+        read = written = total = cost = exact = 0.0
+        for each in asked:
+            clock += source.choice([20, 40, 60, 120, 240, 900, 2_400])
+            envelope = _envelope(each, _INLINE, 0.25, _BUDGETS[1])
+            controls = cache_controls(envelope, profile)
+            recent = tuple(prefix for moment, prefix in sent if moment + lifetime > clock)
+            forecast = CacheForecast(envelope=envelope, profile=profile, controls=controls, recent=recent)
+            use = cache.send(forecast.pieces, controls, clock)
+            sent.append((clock, forecast.prefix))
+            exact += forecast.prediction.cached == use.read
+            read, written, total = read + use.read, written + use.written, total + sum(use)
+            cost += use.cost(read=_READ, write=_WRITE if profile.kind is CacheKind.MARKS else 1)
+        shares = (read / total, written / total, cost / total, exact / len(asked))
+        rows.append((name, *(number(100 * share) for share in shares)))
+        section.hold(at_least(f"{name}: predicted as it was read", 100 * exact / len(asked), 100, " %"))
+        section.hold(at_most(f"{name}: cost ÷ uncached", cost / total, 1))
+    header = ("rule", "read %", "written %", "cost ÷ uncached, %", "predicted exactly %")
+    title = f"each provider's own rule, {len(asked):,} requests with pauses of 20 seconds to 40 minutes"
+    section.tables.append(Table(title, header, rows))
 
 
 def _hold(section: Section, workload: str, budget: int, found: "dict[tuple[str, float], _Use]") -> None:

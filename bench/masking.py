@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bench.report import Section, Table, at_least, at_most, number
 from bench.scene import Scene, sample_texts
-from weft.context import Context, fit_messages
+from weft.context import ListContext, fit_messages
 from weft.context.message_dict import Measurer
 from weft.context.tokens import CHARS
 
@@ -168,7 +168,7 @@ def _followed(session: _Session, window: int | None, newest: int | None) -> _See
 
 def _requests(
     session: _Session, limit: int, window: int | None, newest: int | None
-) -> Iterator[tuple[Context, int]]:
+) -> Iterator[tuple[ListContext, int]]:
     sizes = _Sizes()
     context = fit_messages(
         [],

@@ -16,7 +16,7 @@ from bench.plain import changes_of, moved, sqlite_writer
 from bench.report import Section, Table, at_most, number
 from bench.scene import STORES, Scene, place_of
 from bench.timing import seconds_of, seconds_of_a_sync
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.grove.tree import TreeHandle
 
 __all__ = ["run"]
@@ -71,7 +71,7 @@ def run(scene: Scene) -> Section:
     return section
 
 
-def _context(tree: TreeHandle) -> AssembledContext:
+def _context(tree: TreeHandle) -> Context:
     context = tree.context(limit=_LIMIT, strategy="rollingWindow", preferences={"estimator": "chars/4"})
     _ = context.messages
     return context

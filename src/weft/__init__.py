@@ -7,7 +7,7 @@ from weft.errors import WeftError
 if TYPE_CHECKING:
     # The database, the engine and the providers load when a name is first used.
     from weft.context.manifest import Manifest
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.grove.agent import AgentHandle, Collaborated, CollaboratorRun
     from weft.grove.document import DocumentHandle
     from weft.grove.grove import Grove
@@ -37,10 +37,10 @@ __all__ = [
     "Agent",
     "AgentHandle",
     "AgentType",
-    "AssembledContext",
     "Collaborated",
     "CollaboratorRun",
     "Content",
+    "Context",
     "ContextOptions",
     "Document",
     "DocumentHandle",

@@ -188,7 +188,9 @@ class HintKind(Enum):
         "an owner of the grove issues one: weft users token NAME",
         http="ask an owner of the grove for a token",
     )
-    NO_TOOLS = HintForms("leave tool_outputs out", "leave --tool out", "leave it out", "leave it out")
+    NO_TOOLS = HintForms(
+        "leave tools and tool_outputs out", "leave --tool out", "leave it out", "leave it out"
+    )
     OFFSET = HintForms(
         "use an offset between 1 and {last}",
         "use an offset between 1 and {last}",

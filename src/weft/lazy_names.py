@@ -19,7 +19,8 @@ def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(import_module(module)), *vars(import_module(module))["__all__"]})
+        there = vars(import_module(module))
+        return sorted({*(name for name in there if name.startswith("__")), *there["__all__"]})
 
     return get, names
 

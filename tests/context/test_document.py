@@ -11,8 +11,8 @@ from weft.context.engine import assemble
 from weft.context.items.item_types import active_note, note
 from weft.context.items.library import Attached
 from weft.context.manifest_entries import Outcome
+from weft.context.plain_messages import plain_request
 from weft.context.request import Pending, Profile
-from weft.context.result import plain_request
 from weft.context.rows import Reason
 from weft.context.system import Instruction, Standing, SystemParts
 from weft.errors import ContextLimitError

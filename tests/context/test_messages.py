@@ -107,7 +107,7 @@ def test_a_list_that_began_with_a_user_message_still_does(messages, limit, optio
 def test_a_list_that_alternated_still_does(messages, limit, options):
     assume(alternates(messages) and options.get("marker") != "")
     context = fitted(messages, limit, **options)
-    assume(context is not None and (context._fit.marker or options["strategy"] == "rollingWindow"))
+    assume(context is not None and (context.fitted.cut.marker or options["strategy"] == "rollingWindow"))
     assert alternates(context.messages)
 
 
@@ -421,7 +421,7 @@ def test_a_million_tokens_are_fitted_and_accounted_for():
 @covers("manifest.lazy")
 def test_making_a_manifest_makes_no_entries():
     context = fit_messages(chat(100), 500)
-    assert context._manifest is None
+    assert "manifest" not in vars(context)
     manifest = context.manifest
     assert manifest._pieces is None
     assert json.dumps(manifest.to_wire())

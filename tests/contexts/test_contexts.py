@@ -10,7 +10,7 @@ from tests.covers import covers
 
 from weft.context.engine import assemble, plan_context
 from weft.context.request import ContextRequest, Pending, Profile
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.rows import (
     Candidate,
     ExtraSource,
@@ -142,7 +142,7 @@ def outcome(make):
 
 
 def seen(found):
-    if not isinstance(found, AssembledContext):
+    if not isinstance(found, Context):
         return found
     return (
         found.system,

@@ -82,7 +82,7 @@ def test_a_request_without_a_model_or_without_a_node_is_not_kept(desk):
     turn = desk.ask("One")
     with pytest.raises(InvalidInputError, match="not prepared for a model"):
         desk.grove.layers.keep(replace(turn.prepare(), agent=None))
-    with pytest.raises(InvalidInputError, match="no node yet"):
+    with pytest.raises(InvalidInputError, match="save the input as a node first"):
         desk.grove.layers.keep(turn.prepare(agent=desk.agent, text="not said"))
     with pytest.raises(InvalidInputError, match="not the id of an attempt"):
         desk.grove.layers.keep(turn.prepare(agent=desk.agent), attempt="x")
@@ -93,7 +93,7 @@ def test_a_message_saved_without_an_envelope_is_sent_as_it_was(desk):
     turn = desk.ask("What?")
     desk.grove.perform(KeepLegacyText(tree=desk.tree.id, node=turn.id, text="<note>baked in</note>\n\nWhat?"))
     assert turn.processed_text == "<note>baked in</note>\n\nWhat?"
-    with pytest.raises(NotFoundError, match="only the text is known"):
+    with pytest.raises(NotFoundError, match="only its text is known"):
         turn.sent()
     desk.answer(turn)
     envelope = desk.ask("And?").envelope(agent=desk.agent)

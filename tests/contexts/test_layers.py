@@ -350,6 +350,24 @@ def test_an_outline_and_a_page_of_the_project_offer_the_tools_of_the_turn(desk):
     assert "For the rest, use readUrl." in able
 
 
+@covers("library.outline", "chatfile.unread-pages")
+def test_a_page_without_its_text_is_for_models_that_can_read_it(desk):
+    page = "https://example.org/b"
+    tools = [ToolSpec(name="readUrl", description="Read.", schema={"type": "object"})]
+    first = desk.tree.say("One", attachments=[Item(id=page, type="url", content="")])
+    plain, able = (first.envelope(agent=desk.agent, tools=each) for each in ((), tools))
+    assert (in_full(plain), plain.warnings) == ([], (f"{page} is omitted: its page was not read",))
+    assert (in_full(able), able.warnings) == ([page], ())
+    assert (
+        f"<url>{page}</url>\n<rest>Not shown in full. For the rest, use readUrl.</rest>"
+        in able.messages[0].text
+    )
+    desk.answer(first)
+    later = desk.ask("Two")
+    assert library(later.envelope(agent=desk.agent)) == []
+    assert library(later.envelope(agent=desk.agent, tools=tools)) == [page]
+
+
 @covers("layer.l4-strip")
 def test_a_strip_sums_up_only_the_turns_that_it_replaces(desk):
     for text in ("Snow", "Rain", "Wind"):

@@ -436,5 +436,5 @@ def test_a_tool_needs_a_name_that_every_provider_takes_and_a_schema_of_an_object
 def test_a_document_has_no_tools(file_address):
     with grove_with(file_address, Scripted()) as grove:
         tree = grove.plant("Once", mode="buffer")
-        with pytest.raises(InvalidInputError, match="tools have no place here"):
+        with pytest.raises(InvalidInputError, match="tools cannot be used here"):
             tree.root.context(tools=TOOLS)

@@ -731,3 +731,36 @@ def test_what_a_servers_list_tells_of_a_model_is_taken_and_nonsense_is_passed_ov
         "supported_parameters": "all",
     }
     assert listed_profile(known, nonsense) == known
+
+
+EXPLICIT = {"mode": "explicit"}
+BREAKPOINTS = tuple(Mark(message, block, EXPLICIT) for message, block in [(None, 1), (0, 0), (2, 0), (3, 0)])
+WITH_TOOLS = (
+    Message(Role.USER, (Text("a"),)),
+    Message(Role.ASSISTANT, (ToolCall(id="c1", name="look", arguments={}),)),
+    Message(Role.TOOL, (ToolResult(call_id="c1", content="blue"),)),
+    Message(Role.USER, (Text("b"),)),
+)
+
+
+@covers("cache.openai-breakpoints")
+def test_breakpoints_of_openai_are_on_parts_of_the_system_of_messages_and_of_results():
+    asked = Request(
+        model="gpt-5.6", messages=WITH_TOOLS, system=("One.", "Two."), cache=Controls(BREAKPOINTS)
+    )
+    system, first, call, result, last = body_of(replace(RESPONSES, model="gpt-5.6"), asked)["input"]
+    part = {"type": "input_text", "prompt_cache_breakpoint": EXPLICIT}
+    assert system == {
+        "role": "developer",
+        "content": [{"type": "input_text", "text": "One.\n\n"}, {**part, "text": "Two."}],
+    }
+    assert first == {"role": "user", "content": [{**part, "text": "a"}]}
+    assert call["type"] == "function_call"
+    assert result["output"] == [{**part, "text": "blue"}]
+    assert last["content"] == [{**part, "text": "b"}]
+    chat_part = {"type": "text", "prompt_cache_breakpoint": EXPLICIT}
+    system, first, _, result, last = body_of(CHAT, replace(asked, model="gpt-4o"))["messages"]
+    assert system["content"] == [{"type": "text", "text": "One.\n\n"}, {**chat_part, "text": "Two."}]
+    assert [message["content"] for message in (first, result, last)] == [
+        [{**chat_part, "text": text}] for text in ("a", "blue", "b")
+    ]

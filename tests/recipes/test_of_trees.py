@@ -106,7 +106,7 @@ def test_an_option_that_is_null_is_none(loom, talk):
 
 @covers("kala.path")
 def test_tools_of_a_path_are_calls_and_results_as_filters_know_them(loom):
-    from weft.context.result import plain_messages_of
+    from weft.context.plain_messages import plain_messages_of
     from weft.tree.content import Mixed, Text, Thinking, ToolCall, ToolResult
     from weft.tree.node import Role
 

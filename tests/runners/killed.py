@@ -38,10 +38,10 @@ def bell(effects: Path, *, dies: str = "") -> ToolRegistry:
     )
 
 
-def child(folder: Path, runner: str, number: int, when: str) -> None:
+def child(folder: Path, runner: str, number: int, when: str, address: str) -> None:
     """Ask, and die at the write of that number: before it, or after it."""
     script = (PLAN, "It rang.") if runner == "tools" else SCRIPT
-    with staged(str(folder / "grove.db"), folder, list(script)) as stage:
+    with staged(address, folder, list(script)) as stage:
         stage.grove.tools.set_policy("ring", "allow")
         store = stage.grove.caller.store
         write, count = store.write, 0
@@ -68,6 +68,7 @@ def child(folder: Path, runner: str, number: int, when: str) -> None:
 
 def main() -> None:
     template, folder, runner, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+    given = sys.argv[5] if len(sys.argv) > 5 else None
     for number in range(1, 200):
         place = folder / str(number)
         place.mkdir(parents=True)
@@ -76,7 +77,7 @@ def main() -> None:
         process = os.fork()
         if process == 0:
             try:
-                child(place, runner, number, when)
+                child(place, runner, number, when, given or str(place / "grove.db"))
             finally:
                 os._exit(1)
         _, status = os.waitpid(process, 0)

@@ -33,13 +33,13 @@ def run(stage, registry, text="Go on.", *, approver=None, **options):
 
 
 @covers("runner.agent", "runner.agent-citations")
-def test_results_accumulate_as_pairs_of_nodes_until_the_answer(file_address, tmp_path):
+def test_results_accumulate_as_pairs_of_nodes_until_the_answer(address, tmp_path):
     script = [
         Reply(text="I look.", calls=(calling("readNote", path="Harbour/Lamp.md"),)),
         Reply(calls=(calling("getTimeInfo", "2"), calling("localSearch", "3", query="fog horn"))),
         "Whale oil [1].",
     ]
-    with staged(file_address, tmp_path, script) as stage:
+    with staged(address, tmp_path, script) as stage:
         stage.mount()
         answer = stage.tree.ask("What does the lamp burn?", runner="agent", attachments=["Ideas.md"])
         path = list(stage.tree.path)[1:]

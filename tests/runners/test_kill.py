@@ -24,10 +24,10 @@ SCRIPT = Path(__file__).with_name("killed.py")
 ROOT = SCRIPT.parent.parent.parent
 
 
-def die(template: Path, folder: Path, runner: str, when: str) -> list[Path]:
+def die(template: Path, folder: Path, runner: str, when: str, *address: str) -> list[Path]:
     """The folders of all groves whose process died; the last one came to its end, unless it dies within a tool."""
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(template), str(folder), runner, when],
+        [sys.executable, str(SCRIPT), str(template), str(folder), runner, when, *address],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -52,9 +52,9 @@ def check_pairs(path) -> None:
             assert results == calls
 
 
-def recovered(place: Path, script) -> tuple[list[str], str]:
+def recovered(place: Path, script, address: str | None = None) -> tuple[list[str], str]:
     """What the next process finds and does: the run is closed, and goes on where it can."""
-    with staged(str(place / "grove.db"), place, script, plants=False) as stage:
+    with staged(address or str(place / "grove.db"), place, script, plants=False) as stage:
         for table in (schema.runs, schema.calls, schema.pieces, schema.leases):
             assert count(stage.grove, table) == 0
         tree = stage.grove.tree("Harbour")
@@ -93,16 +93,16 @@ def test_an_agent_killed_at_any_write_is_closed_and_resumed_and_no_effect_happen
 @pytest.mark.long
 @pytest.mark.parametrize("when", ["first", "second", "third"])
 def test_a_call_in_which_the_process_died_is_not_run_again_and_the_model_is_told(
-    empty_tables, tmp_path, when
+    address, empty_tables, tmp_path, when
 ):
-    (place,) = die(empty_tables, tmp_path / "runs", "agent", when)
+    (place,) = die(empty_tables, tmp_path / "runs", "agent", when, address)
     told = []
 
     def say(request, _):
         told.append([str(each.content) for each in request.messages[-1].blocks])
         return "I see."
 
-    rung, ended = recovered(place, say)
+    rung, ended = recovered(place, say, address)
     assert rung[-1] == when
     assert ended == "I see."
     assert any("it may have had its effect" in each for each in told[0])

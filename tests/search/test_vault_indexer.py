@@ -10,7 +10,8 @@ from tests.contexts.shelves import Desk
 from tests.covers import covers
 
 import weft
-from weft.knowledge.folder import NOTE_LIMIT
+from weft.knowledge.folder import NOTE_LIMIT, Folder
+from weft.runtime.contexts.items import read_items
 from weft.runtime.search import vault_indexer
 from weft.runtime.search.retrieval import retrieve
 from weft.runtime.search.vault_indexer import index_vault, watch_vaults
@@ -182,8 +183,29 @@ def test_the_index_is_dropped_with_its_vault_and_comes_back_with_it(fresh_loom, 
     assert sources(desk, "lamp") == ["a.md"]
     assert row_counts(store) == [1, 2, 2]
     fresh_loom.redo()
-    watch_vaults(store).work(store)
     assert row_counts(store) == [0, 0, 0]
+
+
+@covers("item.tags-and-folders-expand", "vault-index.note-facts")
+def test_notes_are_attached_by_a_tag_without_reading_the_others(desk, vault, monkeypatch):
+    desk.write("a.md", "---\ntags: [sea/light]\n---\nThe lamp.")
+    desk.write("b.md", "The stairs. #sea")
+    desk.write("c.md", "No tag.")
+    desk.write("d.md", b"\0 #sea")
+    vault.index()
+    for path in ("a.md", "b.md", "c.md"):
+        os.utime(desk.folder / path, (1_000_000_000, 1_000_000_000))
+    vault.index()
+    read = []
+    real = Folder.read
+    monkeypatch.setattr(
+        Folder, "read", lambda folder, path, **options: (read.append(path), real(folder, path, **options))[1]
+    )
+    reading = read_items(desk.grove.caller, ["#sea"])
+    assert [each.id for each in reading.items] == ["a.md", "b.md", "#sea"]
+    assert "c.md" not in read
+    assert reading.warnings == ["d.md is left out: it is binary"]
+    assert [each.id for each in desk.grove.vaults.tag("sea/light")] == ["a.md"]
 
 
 @covers("vault-index.derived")

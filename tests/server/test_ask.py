@@ -1,9 +1,17 @@
 """Questions over HTTP: the answer as one value, or as it comes."""
 
+import asyncio
 import json
 
 import pytest
 from tests.covers import covers
+from tests.server.conftest import KEY
+
+from weft.grove.grove import open_grove
+from weft.providers.base import ProviderRegistry
+from weft.server import ServerSettings, create_app
+from weft.testing import Gate, Scripted
+from weft.tree.node import Status
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +71,35 @@ def test_who_may_only_read_is_refused_and_nothing_is_said(ask, loom):
     tree = loom.plant("Locked")
     assert ask("bob").post(f"/api/trees/{tree.id}/ask", {"text": "Why?"}).status_code == 403
     assert tree.refresh().counters.nodes == 1
+
+
+@covers("ask.client-gone")
+def test_a_client_that_goes_away_stops_the_turn_and_what_came_is_kept(tmp_path):
+    gate = Gate(2)
+    registry = ProviderRegistry({"scripted": Scripted(["One two three four"], gate=gate)})
+    with open_grove(tmp_path / "grove.db", providers=registry) as grove:
+        grove.add_agent("Slow", model_ref="scripted:slow")
+        tree = grove.plant("Talk")
+        app = create_app(grove, ServerSettings(keys=(KEY,)))
+        messages = [{"type": "http.request", "body": b'{"text": "Count."}', "more_body": False}]
+        sent = []
+
+        async def receive():
+            if messages:
+                return messages.pop()
+            await gate.reached()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {KEY}".encode())]
+        path = f"/api/trees/{tree.id}/ask"
+        scope = {"type": "http", "method": "POST", "path": path, "headers": headers, "query_string": b""}
+        asyncio.run(
+            app(
+                {**scope, "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", 80)}, receive, send
+            )
+        )
+        assert tree.cursor.text == "One two"
+        assert tree.cursor.status is Status.INTERRUPTED

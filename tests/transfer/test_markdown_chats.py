@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.contexts.shelves import KeepLegacyText, library
 from tests.covers import covers
+from tests.providers.loopback import plain, serving
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.interop.chat_file import read_chat
@@ -38,13 +39,34 @@ def test_what_a_chat_keeps_comes_back(desk):
     assert [node.text for node in again.path] == [node.text for node in desk.tree.path]
     assert [node.role for node in again.path][1:] == [node.role for node in desk.tree.path][1:]
     page = "https://a.b/?x=1&y=2"
-    assert loaded.warnings == (f"{page} is omitted from contexts: its page was not read",)
+    assert loaded.warnings == (f"{page} is omitted from contexts: its page was not read (readUrl is off)",)
     shown = again.envelope()
     assert set(library(shown)) == set(library(desk.tree.envelope())) - {page}
     assert shown.warnings == (f"{page} is omitted: its page was not read",)
     assert {each.id: each.reason for each in shown.manifest}[page] == "its page was not read"
     with pytest.raises(InvalidInputError, match="not a chat"):
         desk.grove.plant(mode="buffer", text="x").chat()
+
+
+@covers("chatfile.unread-pages")
+def test_pages_of_a_loaded_chat_are_read_where_the_owner_allows_it(desk):
+    html = b"<title>Lamp</title><p>Lit by day.</p>"
+    with serving(plain(200, html, content_type="text/html")) as server:
+        good, bad = f"{server.url}/lamp", "http://127.0.0.1:1/none"
+        urls = [Item(id=url, type="url", content="") for url in (good, bad)]
+        desk.answer(desk.tree.say("Look.", attachments=urls))
+        desk.grove.tools.set_urls("private")
+        try:
+            loaded = load_chat(desk.grove.caller, desk.tree.chat())
+        finally:
+            desk.grove.tools.set_urls("off")
+    again = desk.grove.tree(loaded.tree.id)
+    (page, empty) = again.path[1].attachments
+    assert (page.id, page.title, page.content) == (good, "Lamp", "Lit by day.")
+    assert (empty.id, empty.content) == (bad, "")
+    (warning,) = loaded.warnings
+    assert warning.startswith(f"{bad} is omitted from contexts: its page was not read (127.0.0.1")
+    assert library(again.cursor.say("And?").envelope()) == [good]
 
 
 @covers("chatfile.unresolved-note-skipped", "chatfile.read-fresh")

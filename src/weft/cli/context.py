@@ -24,7 +24,7 @@ from weft.tree.json import camel
 from weft.tree.json_names import to_wire
 
 if TYPE_CHECKING:
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.tree.json import JsonValue
 
 
@@ -189,7 +189,7 @@ def _show_difference(
     show_changes(session, *((one.laid_out, two.laid_out) if layers else (one, two)))
 
 
-def _print_raw(session: CliSession, assembled: "AssembledContext") -> None:
+def _print_raw(session: CliSession, assembled: "Context") -> None:
     """The bodies of the requests; where there is none, what it would be made of."""
     requests = assembled.requests
     if not assembled.request.why:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from weft.context.envelope import Envelope
     from weft.context.manifest import Manifest
     from weft.context.manifest_view import Changes
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.runtime.contexts.statistics import Requests, TreeStats
 
 LAYERS = {
@@ -97,9 +97,7 @@ def print_entries(session: CliSession, manifest: "Manifest") -> None:
     )
 
 
-def show_changes(
-    session: CliSession, one: "AssembledContext | Envelope", two: "AssembledContext | Envelope"
-) -> None:
+def show_changes(session: CliSession, one: "Context | Envelope", two: "Context | Envelope") -> None:
     """The difference of two contexts."""
     from weft.context.manifest_view import change_rows  # noqa: PLC0415 - loads with the engine
 
@@ -122,7 +120,7 @@ def show_changes(
 def show_layers(
     session: CliSession,
     place: str,
-    shown: "AssembledContext | Envelope",
+    shown: "Context | Envelope",
     *,
     raw: bool,
     entries: bool,
@@ -161,7 +159,7 @@ def show_layers(
 
 
 def _size(tokens: int, budget: int) -> str:
-    from weft.context.manifest_entries import NO_LIMIT  # noqa: PLC0415 - loads with the engine
+    from weft.context.tokens import NO_LIMIT  # noqa: PLC0415 - loads with the engine
 
     limit = f" of {budget:,}" if budget < NO_LIMIT else ""
     return f"  {tokens:,}{limit} tokens"

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from weft.context.messages import Context, fit_messages
+from weft.context.messages import ListContext, fit_messages
+from weft.context.result import Context
 
 if TYPE_CHECKING:
     # Fitting plain messages needs none of these.
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from weft.context.manifest_entries import EntryKind, ManifestEntry, Outcome
     from weft.context.payload import Payload, record_payload
     from weft.context.request import ContextRequest
-    from weft.context.result import AssembledContext, RequestBody
+    from weft.context.result import RequestBody
     from weft.context.settings import Preferences
     from weft.context.stored_envelope import load_envelope, store_envelope
     from weft.context.tokens import Estimator, EstimatorLike, estimator_of
@@ -25,7 +26,6 @@ else:
     __getattr__, __dir__ = lazy_names(__name__)
 
 __all__ = [
-    "AssembledContext",
     "Context",
     "ContextRequest",
     "Conversation",
@@ -34,6 +34,7 @@ __all__ = [
     "Envelope",
     "Estimator",
     "EstimatorLike",
+    "ListContext",
     "Manifest",
     "ManifestEntry",
     "Outcome",

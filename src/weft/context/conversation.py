@@ -8,12 +8,11 @@ from weft.context.envelope import Envelope
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import ContextItem
 from weft.context.items.library import Attached
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile, Strip
 from weft.context.rows import Candidate, PathOutline, Reason, tokens_of_content
 from weft.context.settings import LayerSettings, Preferences
 from weft.context.system import Standing, SystemParts
-from weft.context.tokens import DEFAULT, Estimator
+from weft.context.tokens import DEFAULT, NO_LIMIT, Estimator
 from weft.errors import InvalidInputError
 from weft.tree.content import (
     Content,

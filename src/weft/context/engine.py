@@ -25,7 +25,7 @@ from weft.context.path_fit import fit_path, prices_of
 from weft.context.plan import Plan
 from weft.context.render import render_layers, render_plain, tokens_sent
 from weft.context.request import ContextRequest
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.tool_pairs import masked_outline, settled
 from weft.errors import ContextLimitError
 from weft.tree.content import Content
@@ -34,7 +34,7 @@ Contents: TypeAlias = Mapping[str, Content]
 """Contents of nodes by their ids."""
 
 
-def assemble(request: ContextRequest, contents: Contents | Callable[[Plan], Contents]) -> AssembledContext:
+def assemble(request: ContextRequest, contents: Contents | Callable[[Plan], Contents]) -> Context:
     """Exactly what a model will see. `contents` has those of `plan.wanted`, or reads them.
 
     An exact count of the whole may exceed the sum of its parts by more than the seams allow for: then a little
@@ -57,7 +57,7 @@ def plan_context(request: ContextRequest) -> Plan:
         raise pins_over_budget(request, plan_context) or error from None
 
 
-def write_context(plan: Plan, contents: Contents) -> AssembledContext:
+def write_context(plan: Plan, contents: Contents) -> Context:
     """Write the request that was planned."""
     repair(plan, contents)
     render(plan, contents)

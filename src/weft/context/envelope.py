@@ -22,10 +22,12 @@ from weft.context.tokens import DEFAULT, JOINT, Estimator
 from weft.tree.content import Block, Text, content_to_wire
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import Message, message_to_wire
+from weft.tree.node import Role
 from weft.tree.tool_spec import ToolSpec
 
 if TYPE_CHECKING:
     from weft.context.manifest_view import Changes
+    from weft.context.result import Context
 
 VERSION = 1
 TOOLS = "tools"
@@ -134,6 +136,8 @@ class RequestBlock(NamedTuple):
     kind: str
     sha256: str
     tokens: int
+    marked: bool = False
+    """Whether a prefix to be cached ends here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,3 +325,26 @@ class Envelope:
             "warnings": list(self.warnings),
             **({"tools": [tool.to_wire() for tool in self.tools]} if self.tools else {}),
         }
+
+
+def unlaid_layers(context: "Context") -> tuple[Layer, ...]:
+    """What is in each layer's place of a context without an envelope: a document is all history."""
+    messages = context.messages
+    has_input = bool(messages) and messages[-1].role is Role.USER and context.document is None
+    history = messages[:-1] if has_input else messages
+    segments = {
+        LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
+        LayerId.HISTORY: [
+            Segment(str(index), message.text, True, {"role": message.role.value})
+            for index, message in enumerate(history)
+        ],
+        LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if has_input else [],
+    }
+    if context.document is not None:
+        segments[LayerId.HISTORY].append(Segment("document", context.document, stable=True))
+    of_text = context.estimator.of_text
+    return tuple(
+        Layer(name, tuple(parts), sum(of_text(each.content) for each in parts))
+        for name in LayerId
+        for parts in [segments.get(name, [])]
+    )

@@ -5,8 +5,9 @@ ruler. That is enough, and it is why fitting costs the same at any depth.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -129,6 +130,12 @@ class Fit(NamedTuple):
     @property
     def truncated(self) -> bool:
         return self.head < self.tail
+
+    def removed(self, stays: Iterable[int]) -> list[tuple[int, int]]:
+        """The ranges that the cut removed: all between head and tail but the anchor and the levels that stay."""
+        middle = {*stays} if self.anchor is None else {*stays, self.anchor}
+        edges = [self.head - 1, *sorted(middle), self.tail]
+        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
 
 
 def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from weft.context.items.blocks import clean, render_tools
+from weft.context.items.blocks import READ_URL, clean, is_unread, render_tools
 from weft.context.items.inline import Inline
-from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem, ItemType
+from weft.context.items.item_types import LIBRARY_HEADING, SUMMARY_HEADING, ContextItem
 from weft.context.items.library import (
     Attached,
     Given,
@@ -129,14 +129,14 @@ def _layout_of(request: ContextRequest, outline: PathOutline, run: int, exchange
 
 
 def _readable(attached: Sequence[Attached], request: ContextRequest, turn: int) -> list[Attached]:
-    """Leave out pages that were never read, and what the turn brings if its source is gone; the library stays."""
+    """Leave out pages that the model cannot read, and what the turn brings if its source is gone."""
     known = {each.item.id for each in attached if each.level < turn and each.left_out is None}
 
     def why(each: Attached) -> Reason | None:
         name = each.item.id
         if each.left_out is not None:
             return each.left_out
-        if each.item.type == ItemType.URL and not each.item.content.strip() and name not in request.fresh:
+        if is_unread(each.item) and name not in request.fresh and READ_URL not in request.readers:
             return Reason.UNREAD
         return Reason.DELETED if each.level >= turn and name in request.deleted - known else None
 
@@ -328,7 +328,8 @@ def _turn_preface(request: ContextRequest, layout: Layout) -> dict[int, Preface]
             if held is not None and (not appended or held.item.sha256 == item.sha256):
                 references.append(ItemReference(item, held.revision))
             else:
-                given.append(Given(item=item, revision=1 if held is None else held.revision + 1))
+                revision = 1 if held is None else held.revision + 1
+                given.append(Given(item=item, revision=revision, readers=request.readers))
         prefaces[layout.first_live] = replace(
             prefaces.get(layout.first_live, Preface()),
             references=tuple(references),

@@ -1,71 +1,49 @@
 """The account of a fitted list: made from its ledger when somebody reads it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
-from weft.context.fit import Fit, Rules
 from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
-from weft.context.masking import MaskRule
 from weft.context.message_index import Ledger, Numbers
+from weft.context.messages import FittedList
 from weft.tree.json import JsonValue
 
 _WHOLE = "system context is never cut"
 _TOO_LARGE = "recent, and too large for the room"
 
 
-class ListDecision(NamedTuple):
-    """What was decided about a list."""
-
-    ledger: Ledger
-    levels: int
-    fit: Fit
-    removed: Sequence[tuple[int, int]]
-    """The stretches that were left out."""
-    shortened: Mapping[int, int]
-    """Level → its tokens as it is sent."""
-    hidden: Mapping[int, int]
-    """Level → the tokens that masking saves."""
-    system: int
-    """Tokens of the system field."""
-    tools: int
-    """Tokens of the tools' schemas."""
-    opening: int
-    """Tokens of the user message that was put first, or 0."""
-
-
-def manifest_of(
-    listed: ListDecision, limit: int, rules: Rules, window: int, masks: MaskRule | None
-) -> Manifest:
-    settings: dict[str, JsonValue] = {
+def manifest_of(listed: FittedList) -> Manifest:
+    settings, rules, measurer = listed.settings, listed.settings.rules, listed.settings.measurer
+    values: dict[str, JsonValue] = {
         "strategy": rules.strategy.value,
         "step": rules.step,
-        "window": window,
+        "window": settings.window,
         "minimumRecentNodes": rules.minimum_recent,
         "marker": rules.marker.template,
-        "estimator": listed.ledger.measurer.estimator.name,
-        "mediaTokens": listed.ledger.measurer.media_tokens,
+        "estimator": measurer.estimator.name,
+        "mediaTokens": measurer.media_tokens,
     }
-    if masks is not None:
-        settings |= {"maskToolResults": masks.newest, "maskAbove": masks.above}
-    return Manifest(Facts(budget=limit, settings=settings), lambda: _pieces(listed))
+    if settings.masks is not None:
+        values |= {"maskToolResults": settings.masks.newest, "maskAbove": settings.masks.above}
+    return Manifest(Facts(budget=settings.limit, settings=values), lambda: _pieces(listed))
 
 
-def _pieces(listed: ListDecision) -> list[Piece]:
-    found = listed.fit
+def _pieces(listed: FittedList) -> list[Piece]:
+    found = listed.cut
     pieces: list[Piece] = []
-    if listed.system:
-        pieces.append(_whole("system", listed.system, EntryKind.SYSTEM))
-    if listed.tools:
-        pieces.append(_whole("tools", listed.tools, EntryKind.SYSTEM))
+    settings = listed.settings
+    if settings.system_tokens:
+        pieces.append(_whole("system", settings.system_tokens, EntryKind.SYSTEM))
+    if settings.tool_tokens:
+        pieces.append(_whole("tools", settings.tool_tokens, EntryKind.SYSTEM))
     if not found.truncated:
         pieces += _kept(listed, 0, listed.levels, "fits")
     else:
         recent = max(found.tail, found.recent)
         pieces += _kept(listed, 0, found.head, "part of the beginning")
         pieces += sorted(
-            [*(_gap(listed.ledger, start, stop) for start, stop in listed.removed), *_standing(listed)],
+            [*(_gap(listed.ledger, start, stop) for start, stop in listed.removed()), *_standing(listed)],
             key=lambda piece: piece.position or 0,
         )
         pieces += _kept(listed, found.tail, recent, "fits")
@@ -77,13 +55,13 @@ def _pieces(listed: ListDecision) -> list[Piece]:
     return pieces
 
 
-def _standing(listed: ListDecision) -> list[Piece]:
+def _standing(listed: FittedList) -> list[Piece]:
     """What stays within the removed stretch."""
     found: list[Piece] = []
     for level in listed.ledger.systems:
-        if listed.fit.head <= level < listed.fit.tail:
+        if listed.cut.head <= level < listed.cut.tail:
             found += _kept(listed, level, level + 1, _WHOLE)
-    anchor = listed.fit.anchor
+    anchor = listed.cut.anchor
     return found if anchor is None else [*found, *_kept(listed, anchor, anchor + 1, "the last user message")]
 
 
@@ -100,11 +78,11 @@ def _gap(ledger: Ledger, start: int, stop: int) -> Gap:
     )
 
 
-def _kept(listed: ListDecision, start: int, stop: int, reason: str) -> list[Piece]:
+def _kept(listed: FittedList, start: int, stop: int, reason: str) -> list[Piece]:
     """Runs of kept messages, broken where a system message, a shortened or a masked one is."""
     special = sorted(
         level
-        for level in {*listed.ledger.systems, *listed.shortened, *listed.hidden}
+        for level in {*listed.ledger.systems, *listed.replaced, *_hidden(listed)}
         if start <= level < stop
     )
     found: list[Piece] = []
@@ -125,12 +103,17 @@ def _kept(listed: ListDecision, start: int, stop: int, reason: str) -> list[Piec
     return found
 
 
-def _special(listed: ListDecision, level: int) -> Run:
+def _hidden(listed: FittedList) -> Mapping[int, int]:
+    """Level → the tokens that masking saves."""
+    return listed.ledger.hidden(listed.hidden)
+
+
+def _special(listed: FittedList, level: int) -> Run:
     size, results = listed.ledger.tokens(level), listed.ledger.results
-    if level in listed.shortened:
-        tokens, outcome, reason = listed.shortened[level], Outcome.SHORTENED, _TOO_LARGE
-    elif level in listed.hidden and results is not None:
-        tokens, outcome, reason = size - listed.hidden[level], Outcome.MASKED, results.rule.reason
+    if level in listed.replaced:
+        tokens, outcome, reason = listed.replaced[level].tokens, Outcome.SHORTENED, _TOO_LARGE
+    elif level in (hidden := _hidden(listed)) and results is not None:
+        tokens, outcome, reason = size - hidden[level], Outcome.MASKED, results.rule.reason
     else:
         ((_, tokens),) = listed.ledger.system_tokens((level,))
         return _whole(str(level), tokens, EntryKind.MESSAGE, position=level)

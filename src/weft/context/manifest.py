@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from weft.context.manifest_entries import (
-    NO_LIMIT,
     EntryKind,
     Gap,
     ManifestEntry,
@@ -19,6 +18,7 @@ from weft.context.manifest_entries import (
     Run,
 )
 from weft.context.manifest_view import Changes, changes_between, manifest_html
+from weft.context.tokens import NO_LIMIT
 from weft.errors import InvalidInputError
 from weft.tree.json import JsonObject, JsonValue
 

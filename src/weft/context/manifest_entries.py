@@ -7,9 +7,6 @@ from typing import TypeAlias
 
 from weft.tree.json import JsonObject, JsonValue
 
-NO_LIMIT = 2**53 - 1
-"""The budget where neither a limit nor a window is known: everything is kept."""
-
 
 class Outcome(StrEnum):
     """What became of a candidate: nine words, the same on every face."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from weft.context.manifest_entries import (
     ABSENT,
-    NO_LIMIT,
     EntryKind,
     Gap,
     ManifestChange,
@@ -17,6 +16,7 @@ from weft.context.manifest_entries import (
     Piece,
     Run,
 )
+from weft.context.tokens import NO_LIMIT
 
 FREE = "free"
 _ADDED = "added"

@@ -1,9 +1,11 @@
-"""Fit anybody's list of messages into a budget, and go on from there as the list grows."""
+"""Fit a plain list of messages into a budget, and go on from there as the list grows.
 
-from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+The stages are those of the engine: the ledger reads, selects and pairs, then results are masked, the list is fitted,
+and its own messages are rendered when they are asked for.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from weft.context.checks import checked_count, checked_share, system_over
 from weft.context.fit import Fit, Marker, Room, Rules, Strategy, fit, grid_step, head_reach
@@ -19,14 +21,16 @@ from weft.context.message_dict import (
     speaker_of,
 )
 from weft.context.message_index import Ledger, as_list
+from weft.context.result import Context
 from weft.context.tokens import DEFAULT, JOINT, EstimatorLike, estimator_of
 from weft.errors import InvalidInputError
 from weft.tree.measure import MEDIA_TOKENS
 
 if TYPE_CHECKING:
     from weft.context.manifest import Manifest
-    from weft.context.manifest_view import Changes
 
+ListContext: TypeAlias = Context[PlainMessage, int, object]
+"""The context of a plain list."""
 _MARKER = "[{levels} messages left out here]"
 _OPENING = "…"
 """A first user message where the cut left none."""
@@ -63,7 +67,7 @@ def fit_messages(
     tools: Sequence[PlainMessage] = (),
     mask_tool_results: int | None = None,
     mask_above: int = MASK_ABOVE,
-) -> "Context":
+) -> ListContext:
     """Keep what fits of a list of messages, in OpenAI's or Anthropic's shape.
 
     System messages (and `system`, Anthropic's field) are never cut, the last
@@ -138,7 +142,7 @@ def _system_tokens(system: object, measurer: Measurer) -> int:
     return measurer.shape({"role": "system", "content": system}, 0).tokens if system else 0
 
 
-def _fitted(ledger: Ledger, settings: _Settings) -> "Context":
+def _fitted(ledger: Ledger, settings: _Settings) -> ListContext:
     sizes = ledger.system_tokens(ledger.systems)
     total = settings.system_tokens + settings.tool_tokens + sum(size for _, size in sizes)
     if total > settings.limit:
@@ -163,200 +167,120 @@ class _Replaced(NamedTuple):
     tokens: int
 
 
-def _context(ledger: Ledger, settings: _Settings, room: Room, last_user: int | None) -> "Context":
-    if not ledger.messages:
-        found = Fit(levels=0, head=0, tail=0)
-        return Context(ledger, settings, room.system, last_user=None, found=found, replaced={}, masked=0)
-    found = fit(ledger.sketch(last_user), room, settings.rules)
-    masked = 0 if ledger.results is None else ledger.results.masked
-    replaced: dict[int, _Replaced] = {}
-    for level, most in found.shortened.items():
-        shorter = settings.measurer.shortened(ledger.masked(level, masked), most)
-        replaced[level] = _Replaced(shorter, settings.measurer.shape(shorter, level).tokens)
+def _context(ledger: Ledger, settings: _Settings, room: Room, last_user: int | None) -> ListContext:
+    cut = Fit(levels=0, head=0, tail=0)
+    if ledger.messages:
+        cut = fit(ledger.sketch(last_user), room, settings.rules)
+    fitted = FittedList(ledger, settings, room.system, last_user, cut)
     return Context(
-        ledger, settings, room.system, last_user=last_user, found=found, replaced=replaced, masked=masked
+        system=settings.system,
+        budget=settings.limit,
+        estimator=settings.measurer.estimator,
+        truncated=cut.truncated,
+        tools=settings.tools,
+        fitted=fitted,
     )
 
 
-class Context:
-    """What a model will see of a list of messages, and the account of it."""
+class FittedList:
+    """What was decided about a list. Its context asks for the rest when it is read."""
 
-    __slots__ = (
-        *("_fit", "_last_user", "_ledger", "_levels", "_manifest", "_masked", "_messages", "_opens"),
-        *("_replaced", "_settings", "_system_tokens"),
-    )
+    __slots__ = ("cut", "hidden", "last_user", "ledger", "levels", "opens", "replaced", "settings", "system")
 
     def __init__(
-        self,
-        ledger: Ledger,
-        settings: _Settings,
-        system_tokens: int,
-        *,
-        last_user: int | None,
-        found: Fit,
-        replaced: Mapping[int, _Replaced],
-        masked: int,
+        self, ledger: Ledger, settings: _Settings, system: int, last_user: int | None, cut: Fit
     ) -> None:
-        self._ledger = ledger
-        self._levels = len(ledger)
-        self._settings = settings
-        self._system_tokens = system_tokens
-        self._last_user = last_user
-        self._fit = found
-        self._replaced = replaced
-        self._masked = masked
+        self.ledger = ledger
+        self.levels = len(ledger)
+        self.settings = settings
+        self.system = system
+        """Tokens of system messages, the system field and the tools."""
+        self.last_user = last_user
+        self.cut = cut
+        self.hidden = 0 if ledger.results is None else ledger.results.masked
         """How many of all tool results are masked, from the oldest on."""
-        self._messages: list[PlainMessage] | None = None
-        self._manifest: Manifest | None = None
-        self._opens = found.truncated and self._begins_without_user()
+        self.replaced: dict[int, _Replaced] = {}
+        for level, most in cut.shortened.items():
+            shorter = settings.measurer.shortened(ledger.masked(level, self.hidden), most)
+            self.replaced[level] = _Replaced(shorter, settings.measurer.shape(shorter, level).tokens)
+        self.opens = cut.truncated and self._begins_without_user()
 
-    @property
-    def messages(self) -> list[PlainMessage]:
-        """The list to send."""
-        if self._messages is None:
-            self._messages = self._rendered()
-        return self._messages
-
-    def to_openai(self) -> list[dict[str, Any]]:
-        """The messages for `client.chat.completions.create(messages=…)`, the system field first."""
-        from weft.context.sdk_messages import openai_messages  # noqa: PLC0415 - fitting alone needs none of it
-
-        return openai_messages(self.messages, self.system)
-
-    def to_anthropic(self) -> dict[str, Any]:
-        """`system` and `messages` for `client.messages.create(**…)`."""
-        from weft.context.sdk_messages import anthropic_fields  # noqa: PLC0415 - as above
-
-        return anthropic_fields(self.messages, self.system)
-
-    @property
-    def system(self) -> object:
-        """What was given as the system field, as it was."""
-        return self._settings.system
-
-    @property
-    def tools(self) -> Sequence[PlainMessage]:
-        """What was given as tools, as it was."""
-        return self._settings.tools
-
-    @property
-    def manifest(self) -> "Manifest":
-        """What became of every message, and why. Made when it is first read."""
-        if self._manifest is None:
-            from weft.context.list_manifest import ListDecision, manifest_of  # noqa: PLC0415 - most are never read
-
-            settings = self._settings
-            listed = ListDecision(
-                ledger=self._ledger,
-                levels=self._levels,
-                fit=self._fit,
-                removed=self._removed(),
-                shortened={level: each.tokens for level, each in self._replaced.items()},
-                hidden=self._ledger.hidden(self._masked),
-                system=settings.system_tokens,
-                tools=settings.tool_tokens,
-                opening=settings.opening if self._opens else 0,
-            )
-            self._manifest = manifest_of(
-                listed, settings.limit, settings.rules, settings.window, settings.masks
-            )
-        return self._manifest
-
-    @property
-    def tokens(self) -> int:
-        """The estimate of everything that will be sent, the system included."""
-        saved = sum(most - self._replaced[level].tokens for level, most in self._fit.shortened.items())
-        opening = self._settings.opening if self._opens else 0
-        return self._system_tokens + self._fit.tokens - saved + opening
-
-    @property
-    def truncated(self) -> bool:
-        return self._fit.truncated
-
-    @property
-    def removed_nodes(self) -> int:
-        return sum(stop - start for start, stop in self._removed())
-
-    @property
-    def removed_tokens(self) -> int:
-        return sum(sum(self._ledger.sizes(start, stop)) for start, stop in self._removed())
-
-    @property
-    def shortened(self) -> tuple[int, ...]:
-        """The places in the original list of messages that had to be shortened."""
-        return tuple(sorted(self._fit.shortened))
-
-    @property
-    def masked(self) -> tuple[int, ...]:
-        """The places in the original list of messages whose tool results are sent as one line each."""
-        hidden, found = self._ledger.hidden(self._masked), self._fit
-        return tuple(
-            level for level in hidden if not found.head <= level < found.tail and level not in self._replaced
-        )
-
-    def __repr__(self) -> str:
-        cut = f", {self.removed_nodes:,} left out" if self.truncated else ""
-        return f"<Context {self.tokens:,} of {self._settings.limit:,} tokens{cut}>"
-
-    def _repr_html_(self) -> str:
-        return self.manifest._repr_html_()  # pyright: ignore[reportPrivateUsage] - the notebooks' name for it
-
-    def diff(self, other: "Context") -> "Changes":
-        """What the other does otherwise."""
-        return self.manifest.diff(other.manifest)
-
-    def extend(self, messages: Iterable[PlainMessage]) -> "Context":
-        """The context of the longer list: what fitting it afresh would give, for the price of what is new."""
-        ledger = self._ledger
-        if len(ledger) != self._levels:
-            # Somebody has gone on from here already; this is another branch.
-            ledger = ledger.copy(self._levels)
+    def extend(self, messages: Iterable[PlainMessage]) -> ListContext:
+        ledger = self.ledger
+        if len(ledger) != self.levels:
+            # Another context has gone on from here already; this is another branch.
+            ledger = ledger.copy(self.levels)
         systems = ledger.append(as_list(messages))
         if systems or ledger.strays:
-            return _fitted(Ledger(ledger.messages, ledger.measurer), self._settings)
-        last_user = ledger.last_user(self._levels, self._last_user)
-        return _context(ledger, self._settings, self._settings.room(self._system_tokens), last_user)
+            return _fitted(Ledger(ledger.messages, ledger.measurer), self.settings)
+        last_user = ledger.last_user(self.levels, self.last_user)
+        return _context(ledger, self.settings, self.settings.room(self.system), last_user)
+
+    def manifest(self) -> "Manifest":
+        from weft.context.list_manifest import manifest_of  # noqa: PLC0415 - most are never read
+
+        return manifest_of(self)
+
+    def tokens(self) -> int:
+        saved = sum(most - self.replaced[level].tokens for level, most in self.cut.shortened.items())
+        return self.system + self.cut.tokens - saved + self.opening
+
+    @property
+    def opening(self) -> int:
+        """Tokens of the user message that was put first, or 0."""
+        return self.settings.opening if self.opens else 0
+
+    def removed_nodes(self) -> int:
+        return sum(stop - start for start, stop in self.removed())
+
+    def removed_tokens(self) -> int:
+        return sum(sum(self.ledger.sizes(start, stop)) for start, stop in self.removed())
+
+    def shortened(self) -> tuple[int, ...]:
+        return tuple(sorted(self.cut.shortened))
+
+    def masked(self) -> tuple[int, ...]:
+        hidden, cut = self.ledger.hidden(self.hidden), self.cut
+        return tuple(
+            level for level in hidden if not cut.head <= level < cut.tail and level not in self.replaced
+        )
+
+    def removed(self) -> list[tuple[int, int]]:
+        """The ranges that were left out; system messages and the last user message are not in them."""
+        stays = [level for level in self.ledger.systems if self.cut.head <= level < self.cut.tail]
+        return self.cut.removed(stays) if self.cut.truncated else []
 
     def _begins_without_user(self) -> bool:
-        found, ledger = self._fit, self._ledger
-        if found.marker or found.anchor is not None or ledger.role(found.tail) == "user":
+        cut, ledger = self.cut, self.ledger
+        if cut.marker or cut.anchor is not None or ledger.role(cut.tail) == "user":
             return False
-        if any(ledger.role(level) not in SYSTEM_ROLES for level in range(found.head)):
+        if any(ledger.role(level) not in SYSTEM_ROLES for level in range(cut.head)):
             return False
-        kept = ledger.first_role(found.tail)
-        return kept not in {"user", ""} and ledger.first_role(0) == "user"
-
-    def _removed(self) -> list[tuple[int, int]]:
-        """The stretches that were left out; system messages and the last user message are not in them."""
-        if not self._fit.truncated:
-            return []
-        stays = [level for level in self._ledger.systems if self._fit.head <= level < self._fit.tail]
-        if self._fit.anchor is not None:
-            insort(stays, self._fit.anchor)
-        edges = [self._fit.head - 1, *stays, self._fit.tail]
-        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
+        first = ledger.first_role(cut.tail)
+        return first not in {"user", ""} and ledger.first_role(0) == "user"
 
     def _at(self, level: int) -> PlainMessage:
-        found = self._replaced.get(level)
-        return self._ledger.masked(level, self._masked) if found is None else found.message
+        shorter = self.replaced.get(level)
+        return self.ledger.masked(level, self.hidden) if shorter is None else shorter.message
 
-    def _rendered(self) -> list[PlainMessage]:
-        found, kept, masked = self._fit, self._ledger.messages, self.masked if self._masked else ()
-        if not found.truncated and not self._replaced and not masked:
-            return kept[: self._levels]
-        head = kept[: found.head]
-        head += [kept[level] for level in self._ledger.systems if found.head <= level < found.tail]
-        tail = kept[found.tail : self._levels]
-        for level in (*self._replaced, *masked):
-            if level >= found.tail:
-                tail[level - found.tail] = self._at(level)
-            elif level < found.head:
+    def messages(self) -> list[PlainMessage]:
+        """The list to send."""
+        cut, messages, masked = self.cut, self.ledger.messages, self.masked() if self.hidden else ()
+        if not cut.truncated and not self.replaced and not masked:
+            return messages[: self.levels]
+        head = messages[: cut.head]
+        head += [messages[level] for level in self.ledger.systems if cut.head <= level < cut.tail]
+        tail = messages[cut.tail : self.levels]
+        for level in (*self.replaced, *masked):
+            if level >= cut.tail:
+                tail[level - cut.tail] = self._at(level)
+            elif level < cut.head:
                 head[level] = self._at(level)
-        if found.anchor is not None:
-            tail.insert(0, self._at(found.anchor))
-        if found.marker:
-            _mark(head, tail, found.marker)
-        elif self._opens:
+        if cut.anchor is not None:
+            tail.insert(0, self._at(cut.anchor))
+        if cut.marker:
+            _mark(head, tail, cut.marker)
+        elif self.opens:
             head.append({"role": "user", "content": _OPENING})
         return head + tail
 

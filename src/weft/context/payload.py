@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from weft.context.cache.controls import CacheControls
 from weft.context.cache.prediction import Prediction
 from weft.context.envelope import Envelope, canonical
-from weft.context.manifest_entries import NO_LIMIT
+from weft.context.tokens import NO_LIMIT
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.message import message_to_wire
 

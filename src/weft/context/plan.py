@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from weft.context.columns import Sketch
@@ -17,7 +16,7 @@ from weft.context.system import SystemContext
 if TYPE_CHECKING:
     from weft.context.items.inline import Inline
     from weft.context.kept_levels import KeptLevel, WrittenLevels
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
 
 
 @dataclass(eq=False)
@@ -55,7 +54,7 @@ class Plan:
     """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
     written: "WrittenLevels" = field(init=False)
     """The kept levels with their texts, and the messages that they become."""
-    context: "AssembledContext" = field(init=False)
+    context: "Context" = field(init=False)
 
     def __post_init__(self) -> None:
         self.request = self.asked
@@ -89,11 +88,9 @@ class Plan:
         cut, between = self.cut, self.sketch.between
         stays = {level for level in self.reasons if cut.head <= level < cut.tail}
         stays |= {each.level for each in between.left_out} if between is not None else set()
-        stays |= {cut.anchor} if cut.anchor is not None else set()
         # The row that replaces reduced levels is no level itself.
         stays |= {0} if self.request.folded and cut.head == 0 < cut.tail else set()
-        edges = [cut.head - 1, *sorted(stays), cut.tail]
-        return [(before + 1, after) for before, after in pairwise(edges) if before + 1 < after]
+        return cut.removed(stays)
 
     @property
     def removed_nodes(self) -> int:

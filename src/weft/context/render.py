@@ -20,7 +20,7 @@ from weft.context.manifest import Facts, Manifest
 from weft.context.manifest_build import account_for, settings_of
 from weft.context.plan import Plan
 from weft.context.request import Layout
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.rows import Reason, tokens_of_content
 from weft.context.tokens import JOINT
 from weft.tree.content import Content, Text, content_to_wire, spoken_text
@@ -30,7 +30,7 @@ from weft.tree.node import Role
 from weft.tree.tool_spec import ToolSpec
 
 
-def render_plain(plan: Plan) -> AssembledContext:
+def render_plain(plan: Plan) -> Context:
     """A dialogue as its messages, a document as one text."""
     request, written, system = plan.request, plan.written, plan.system.text
     messages, document = written.messages, None
@@ -48,7 +48,7 @@ def render_plain(plan: Plan) -> AssembledContext:
         digest = digest_of(system, document, messages)
         return Facts(budget=request.budget, settings=settings_of(plan), hash=digest)
 
-    return AssembledContext(
+    return Context(
         system=system,
         messages=messages,
         document=document,
@@ -71,7 +71,7 @@ def digest_of(
     return sha256_of(canonical([system, further, wire, *(tool.to_wire() for tool in tools)]))
 
 
-def tokens_sent(context: AssembledContext) -> int:
+def tokens_sent(context: Context) -> int:
     """What a request costs as it is sent, counted from its texts."""
     estimator, envelope = context.estimator, context.envelope
     system = context.system if envelope is None else envelope.system
@@ -86,7 +86,7 @@ def tokens_sent(context: AssembledContext) -> int:
     return tokens + sum(tokens_of_content(block, estimator) for block in blocks)
 
 
-def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> AssembledContext:
+def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> Context:
     """A dialogue in its layers: the envelope, and the same as messages."""
     request, system, written = plan.request, layout.system, plan.written
     messages = _summarised(written.messages, system.summary)
@@ -126,7 +126,7 @@ def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -
         warnings=tuple(dict.fromkeys([*_warnings(plan, layout), *request.warnings])),
         estimator=request.estimator,
     )
-    return AssembledContext(
+    return Context(
         system=JOINT.join(filter(None, (envelope.system, envelope.memory_block))),
         messages=envelope.messages,
         document=None,

@@ -9,7 +9,6 @@ from weft.context.fit import Marker, Room, Rules, grid_step, head_reach
 from weft.context.items.blocks import ToolOutput
 from weft.context.items.item_types import LIBRARY_HEADING, ContextItem, LayerId
 from weft.context.items.library import Attached, Held
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.rows import Candidate, ExtraSource, PathOutline
 from weft.context.settings import LayerSettings, Preferences
@@ -21,7 +20,7 @@ from weft.context.system import (
     build_system,
     standing_layer,
 )
-from weft.context.tokens import DEFAULT, JOINT, Estimator
+from weft.context.tokens import DEFAULT, JOINT, NO_LIMIT, Estimator
 from weft.tree.content import Content
 from weft.tree.message import Message
 from weft.tree.tool_spec import ToolSpec

@@ -1,40 +1,49 @@
-"""What an assembly gives: the request and its manifest, also as plain messages."""
+"""What every entrance of the engine returns: the request, and the account of it.
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
+Fitting plain messages imports this, so it imports nothing that they do not need.
+"""
 
-from weft.context.cache.controls import CacheControls
-from weft.context.cache.prediction import CacheForecast, Prediction
-from weft.context.cache.prefix_monitor import Instability
-from weft.context.envelope import Envelope, Layer, Segment
-from weft.context.items.item_types import ContextItem, LayerId
-from weft.context.manifest import Manifest
-from weft.context.manifest_entries import NO_LIMIT
-from weft.context.manifest_view import Changes
-from weft.context.payload import Payload
-from weft.context.recipes.js_compat import compact_json
-from weft.context.sdk_messages import Fields, MediaReader, anthropic_fields, openai_messages, plain_of
-from weft.context.tokens import DEFAULT, Estimator
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar, cast
+
+from weft.context.tokens import NO_LIMIT, Estimator
 from weft.errors import InvalidInputError
-from weft.tree.agent import Agent
-from weft.tree.content import (
-    Block,
-    Content,
-    Mixed,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    blocks_of,
-    content_to_wire,
-)
-from weft.tree.content import plain_text as text_of
 from weft.tree.json import JsonObject, JsonValue
-from weft.tree.json_names import iso
-from weft.tree.message import Message, message_to_wire
-from weft.tree.node import Role
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    from weft.context.cache.controls import CacheControls
+    from weft.context.cache.prediction import CacheForecast, Prediction
+    from weft.context.cache.prefix_monitor import Instability
+    from weft.context.envelope import Envelope, Layer
+    from weft.context.items.item_types import ContextItem
+    from weft.context.manifest import Manifest
+    from weft.context.manifest_view import Changes
+    from weft.context.message_dict import PlainMessage
+    from weft.context.messages import FittedList
+    from weft.context.payload import Payload
+    from weft.context.sdk_messages import Fields, MediaReader
+    from weft.tree.agent import Agent
+    from weft.tree.message import Message
+
+    Said = DefaultTypeVar("Said", default=Message)
+    Place = DefaultTypeVar("Place", default=str)
+    System = DefaultTypeVar("System", default=str)
+else:
+    Said, Place, System = TypeVar("Said"), TypeVar("Place"), TypeVar("System")
+
+_COMPUTED = frozenset(
+    {"controls", "manifest", "masked", "messages", "removed_nodes", "removed_tokens", "shortened", "tokens"}
+)
+_COMPARED = (
+    *("system", "messages", "document", "manifest", "budget", "truncated", "removed_nodes", "shortened"),
+    *("masked", "warnings", "envelope", "tree_id", "node_id", "agent", "turn", "controls", "instabilities"),
+    *("recorded", "refreshed", "unsummarised"),
+)
+"""The moment, the snapshot and the way to the provider are not what is sent."""
 
 
 class RequestBody(dict[str, JsonValue]):
@@ -81,61 +90,124 @@ class Delivery(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainHeads:
+class ChainHeads(NamedTuple):
     """The state of the database that a context was read from: the heads of two event chains."""
 
     tree: str
     grove: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AssembledContext:
-    """Exactly what a model will see of a place in a tree."""
+class Context(Generic[Said, Place, System]):
+    """Exactly what a model will see, and the account of it.
 
-    system: str
-    messages: tuple[Message, ...]
-    """In dialogue mode; in buffer mode the references before the document."""
-    document: str | None
+    Of a place in a tree it has messages or a document, and an envelope where it was laid out in layers. Of a plain
+    list it has the list's own messages, measures only what is read of it, and can be extended.
+    """
+
+    system: System
+    messages: Sequence[Said]
+    """In buffer mode the references before the document."""
+    document: str | None = None
     """In buffer mode."""
-    manifest: Manifest
+    manifest: "Manifest"
+    """What became of every candidate, and why."""
+    tokens: int
+    """The estimate of everything that will be sent, the system included."""
     budget: int
+    estimator: Estimator
     truncated: bool
     removed_nodes: int
-    shortened: tuple[str, ...]
-    """Ids of nodes whose own text had to be shortened."""
-    warnings: tuple[str, ...] = ()
-    """What could not be read of what its turns brought along."""
-    estimator: Estimator = DEFAULT
-    masked: tuple[str, ...] = ()
-    """Ids of nodes whose tool results are sent as one line each."""
-    envelope: Envelope | None = None
+    removed_tokens: int
+    """By the ruler: what was cut was never read."""
+    shortened: tuple[Place, ...]
+    """Ids of nodes, or places in a list, whose own text had to be shortened."""
+    masked: tuple[Place, ...]
+    """Ids of nodes, or places in a list, whose tool results are sent as one line each."""
+    tools: "Sequence[PlainMessage]" = ()
+    """The schemas of tools that a list was fitted with."""
+    envelope: "Envelope | None" = None
     """The same in layers, where it was made of a dialogue."""
-    tree_id: str = ""
-    node_id: str = ""
-    agent: Agent | None = None
-    """The agent that answers."""
-    as_of: datetime | None = field(default=None, compare=False)
-    """The moment that relative times are told from."""
-    snapshot: ChainHeads | None = field(default=None, compare=False)
+    warnings: tuple[str, ...] = ()
+    """What could not be read of what its turns attached."""
     turn: tuple[str, ...] = ()
     """Ids of the nodes whose words are the input."""
-    controls: CacheControls = field(default_factory=CacheControls)
+    unsummarised: tuple[str, ...] = ()
+    """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
+    tree_id: str = ""
+    node_id: str = ""
+    agent: "Agent | None" = None
+    """The agent that answers."""
+    as_of: "datetime | None" = None
+    """The moment that relative times refer to."""
+    snapshot: ChainHeads | None = None
+    controls: "CacheControls"
     """What the provider is told about caching."""
-    forecast: CacheForecast | None = field(default=None, compare=False)
+    forecast: "CacheForecast | None" = None
     """What of it the provider has cached, where a model is known."""
-    instabilities: tuple[Instability, ...] = ()
+    instabilities: "tuple[Instability, ...]" = ()
     """Stable layers that changed without a recorded reason."""
     recorded: bool = False
     """Whether it is logged in layers when it is sent."""
-    refreshed: tuple[ContextItem, ...] = ()
+    refreshed: "tuple[ContextItem, ...]" = ()
     """Items that are not as they were attached."""
-    unsummarised: tuple[str, ...] = ()
-    """Ids of nodes that it shows as extracts: a call that is started queues their summaries."""
-    delivery: Delivery | None = field(default=None, compare=False)
+    delivery: Delivery | None = None
+    fitted: "FittedList | None" = None
+    """Of a list: what was measured, and decided."""
+
+    def __init__(
+        self, *, system: System, budget: int, estimator: Estimator, truncated: bool, **values: object
+    ) -> None:
+        fields = vars(self)
+        fields["system"], fields["budget"] = system, budget
+        fields["estimator"], fields["truncated"] = estimator, truncated
+        fields.update(values)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What was not given: computed when it is first read."""
+            if name not in _COMPUTED:
+                raise AttributeError(f"a context has no {name!r}")
+            if name == "controls":
+                from weft.context.cache.controls import CacheControls  # noqa: PLC0415 - a list needs none
+
+                value = CacheControls()
+            elif self.fitted is not None:
+                value = getattr(self.fitted, name)()
+            else:
+                value = getattr(self.manifest, name)
+            vars(self)[name] = value
+            return value
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name!r} of a context cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Context):
+            return NotImplemented
+        return all(getattr(self, each) == getattr(cast("Context", other), each) for each in _COMPARED)
+
+    __hash__ = None  # type: ignore[assignment] - a context is compared by what it says
+
+    def changed(self, **values: object) -> Self:
+        """The same context with other values."""
+        context = object.__new__(type(self))
+        vars(context).update(vars(self), **values)
+        if "manifest" in values:
+            for name in ("tokens", "removed_tokens"):
+                vars(context).pop(name, None)
+        return context
+
+    def extend(self, messages: "Iterable[PlainMessage]") -> Self:
+        """The context of a longer list: what fitting it afresh would give, for the price of what is new."""
+        if self.fitted is None:
+            raise InvalidInputError(
+                "only the context of a list of messages can be extended", hint="see fit_messages"
+            )
+        return self.fitted.extend(messages)  # type: ignore[return-value] - a list's context extends to a list's
 
     @property
-    def prediction(self) -> Prediction | None:
+    def prediction(self) -> "Prediction | None":
         """What the provider has cached of it."""
         return None if self.forecast is None else self.forecast.prediction
 
@@ -151,21 +223,16 @@ class AssembledContext:
         return answers[0] if answers else RequestBody(why="it was made of values, for no model")
 
     @property
-    def tokens(self) -> int:
-        return self.manifest.tokens
+    def layers(self) -> "tuple[Layer, ...]":
+        """L1 to L5. Where nothing had to be laid out, what is in their places; a list has none."""
+        if self.envelope is not None:
+            return self.envelope.layers
+        from weft.context.envelope import unlaid_layers  # noqa: PLC0415 - a list needs none of it
+
+        return () if self.fitted is not None else unlaid_layers(cast("Context", self))
 
     @property
-    def removed_tokens(self) -> int:
-        """By the ruler: what was cut was never read."""
-        return self.manifest.removed_tokens
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """L1 to L5. Where nothing had to be laid out, what is in their places."""
-        return _layers_in(self) if self.envelope is None else self.envelope.layers
-
-    @property
-    def laid_out(self) -> Envelope:
+    def laid_out(self) -> "Envelope":
         """The envelope; an error where there is none."""
         if self.envelope is None:
             raise InvalidInputError("layers are made of dialogues", hint="a text in buffer mode has no turns")
@@ -177,8 +244,10 @@ class AssembledContext:
         return "" if self.agent is None else self.agent.model_ref or ""
 
     @property
-    def payload(self) -> Payload:
+    def payload(self) -> "Payload":
         """The request as a layered view."""
+        from weft.context.payload import Payload  # noqa: PLC0415 - as above
+
         return Payload(
             envelope=self.laid_out,
             provider=self.provider,
@@ -194,118 +263,44 @@ class AssembledContext:
     def _repr_html_(self) -> str:
         return self.manifest._repr_html_()  # pyright: ignore[reportPrivateUsage] - the notebooks' name for it
 
-    def diff(self, other: "AssembledContext") -> Changes:
-        """What the other does otherwise."""
+    def diff(self, other: "Context[Said, Place, System]") -> "Changes":
+        """What would be different with the other."""
         return self.manifest.diff(other.manifest)
 
-    def to_openai(self, media: MediaReader | None = None) -> list[Fields]:
+    def to_openai(self, media: "MediaReader | None" = None) -> "list[Fields]":
         """The messages for `client.chat.completions.create(messages=…)`; `media` reads pictures by their ref."""
-        return openai_messages(self._plain(media), self.system)
+        from weft.context.sdk_messages import openai_messages, plain_context  # noqa: PLC0415 - as above
 
-    def to_anthropic(self, media: MediaReader | None = None) -> Fields:
+        return openai_messages(plain_context(self, media), self.system)
+
+    def to_anthropic(self, media: "MediaReader | None" = None) -> "Fields":
         """`system` and `messages` for `client.messages.create(**…)`."""
-        return anthropic_fields(self._plain(media), self.system)
+        from weft.context.sdk_messages import anthropic_fields, plain_context  # noqa: PLC0415 - as above
 
-    def _plain(self, media: MediaReader | None) -> list[Fields]:
-        document = [] if self.document is None else [Message(Role.USER, (Text(self.document),))]
-        return list(plain_of([*self.messages, *document], media))
+        return anthropic_fields(plain_context(self, media), self.system)
 
     def to_wire(self) -> JsonObject:
+        from weft.context.sdk_messages import message_fields  # noqa: PLC0415 - as above
+        from weft.tree.json_names import iso  # noqa: PLC0415 - as above
+
+        snapshot = self.snapshot
         return {
-            "system": self.system,
-            "messages": [message_to_wire(message) for message in self.messages],
+            "system": cast("JsonValue", self.system),
+            "messages": message_fields(self),
             "document": self.document,
             "tokens": self.tokens,
             "budget": self.budget,
             "truncated": self.truncated,
             "removedNodes": self.removed_nodes,
             "removedTokens": self.removed_tokens,
-            "shortened": list(self.shortened),
-            "masked": list(self.masked),
+            "shortened": list(cast("tuple[JsonValue, ...]", self.shortened)),
+            "masked": list(cast("tuple[JsonValue, ...]", self.masked)),
             "layers": [layer.to_line() for layer in self.layers],
             "requests": [body.to_wire() for body in self.requests],
             "agent": None if self.agent is None else self.agent.name,
             "model": self.provider or None,
             "asOf": None if self.as_of is None else iso(self.as_of),
-            "snapshot": None
-            if self.snapshot is None
-            else {"tree": self.snapshot.tree, "grove": self.snapshot.grove},
+            "snapshot": None if snapshot is None else {"tree": snapshot.tree, "grove": snapshot.grove},
             "warnings": list(self.warnings),
             "manifest": self.manifest.to_wire(),
         }
-
-
-def _layers_in(context: AssembledContext) -> tuple[Layer, ...]:
-    """What is in each layer's place: nothing was attached, and a document is all history."""
-    messages = context.messages
-    has_input = bool(messages) and messages[-1].role is Role.USER and context.document is None
-    history = messages[:-1] if has_input else messages
-    segments = {
-        LayerId.SYSTEM: [Segment("system", context.system, stable=True)] if context.system else [],
-        LayerId.HISTORY: [
-            Segment(str(index), message.text, True, {"role": message.role.value})
-            for index, message in enumerate(history)
-        ],
-        LayerId.USER: [Segment("input", messages[-1].text, stable=False)] if has_input else [],
-    }
-    if context.document is not None:
-        segments[LayerId.HISTORY].append(Segment("document", context.document, stable=True))
-    of_text = context.estimator.of_text
-    return tuple(
-        Layer(name, tuple(parts), sum(of_text(each.content) for each in parts))
-        for name in LayerId
-        for parts in [segments.get(name, [])]
-    )
-
-
-def plain_messages_of(role: Role, content: Content) -> Iterator[JsonObject]:
-    """What a node says: one message, and one more for each tool's result in it.
-
-    Thinking stays where it was thought. Words alone are a string; with media they are parts.
-    """
-    blocks = blocks_of(content)
-    words = [block for block in blocks if not isinstance(block, ToolCall | ToolResult | Thinking)]
-    calls = [_call(block) for block in blocks if isinstance(block, ToolCall)]
-    if words or calls:
-        speaker = Role.ASSISTANT if calls else Role.USER if role is Role.TOOL else role
-        message: dict[str, JsonValue] = {"role": speaker.value, "content": _words(words)}
-        yield {**message, "tool_calls": calls} if calls else message
-    for block in blocks:
-        if isinstance(block, ToolResult):
-            yield {"role": Role.TOOL.value, "tool_call_id": block.call_id, "content": text_of(block)}
-
-
-def _words(blocks: Sequence[Block]) -> JsonValue:
-    if not blocks:
-        return None
-    if all(isinstance(block, Text) for block in blocks):
-        return "".join(block.text for block in blocks if isinstance(block, Text))
-    return [content_to_wire(block) for block in blocks]
-
-
-def _call(block: ToolCall) -> JsonObject:
-    function = {"name": block.name, "arguments": compact_json(block.arguments)}
-    return {"id": block.id, "type": "function", "function": function}
-
-
-def plain_request(context: AssembledContext) -> Iterator[JsonObject]:
-    """An assembled context: its system text, then its messages; a document is one message, the last."""
-    if context.system:
-        yield {"role": Role.SYSTEM.value, "content": context.system}
-    yield from _plain_messages(context.messages)
-    if context.document is not None:
-        yield {"role": Role.USER.value, "content": context.document}
-
-
-def plain_envelope(envelope: Envelope) -> Iterator[JsonObject]:
-    """A request in layers: the system message, the memory block, then the messages."""
-    for text in (envelope.system, envelope.memory_block):
-        if text:
-            yield {"role": Role.SYSTEM.value, "content": text}
-    yield from _plain_messages(envelope.messages)
-
-
-def _plain_messages(messages: Iterable[Message]) -> Iterator[JsonObject]:
-    for message in messages:
-        blocks = message.blocks
-        yield from plain_messages_of(message.role, blocks[0] if len(blocks) == 1 else Mixed(blocks))

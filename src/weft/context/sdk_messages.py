@@ -3,15 +3,19 @@
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, merged, named_calls
 from weft.context.recipes.js_compat import compact_json
 from weft.context.tokens import JOINT
 from weft.errors import InvalidInputError
 from weft.tree.content import Audio, Block, Image, Text, Thinking, ToolCall, ToolResult
-from weft.tree.message import Message
+from weft.tree.json import JsonObject
+from weft.tree.message import Message, message_to_wire
 from weft.tree.node import Role
+
+if TYPE_CHECKING:
+    from weft.context.result import Context
 
 MediaReader: TypeAlias = Callable[[str], bytes]
 """The bytes of a picture or a recording by its `ref`: a grove's `blob`."""
@@ -19,6 +23,19 @@ Fields: TypeAlias = dict[str, Any]
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _SIGNED = frozenset({"thinking", "redacted_thinking"})
 _DATA = "data:"
+
+
+def plain_context(context: "Context[Any, Any, Any]", media: MediaReader | None) -> list[Fields]:
+    """The messages of a context as dictionaries; a document is the last. A list's messages are its own."""
+    if context.fitted is not None:
+        return list(context.messages)
+    document = [] if context.document is None else [Message(Role.USER, (Text(context.document),))]
+    return list(plain_of([*context.messages, *document], media))
+
+
+def message_fields(context: "Context[Any, Any, Any]") -> list[JsonObject]:
+    """The messages of a context as they are on the wire."""
+    return [each if context.fitted is not None else message_to_wire(each) for each in context.messages]
 
 
 def plain_of(messages: Iterable[Message], media: MediaReader | None) -> Iterator[Fields]:

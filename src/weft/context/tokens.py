@@ -12,6 +12,8 @@ from weft.tree.measure import default_tokens, measure
 
 JOINT = "\n\n"
 """What stands between texts that become one."""
+NO_LIMIT = 2**53 - 1
+"""The budget where neither a limit nor a window is known: everything is kept."""
 _ENOUGH = 8
 _QUANTILE = 0.95
 _THOUSAND = 1000

@@ -24,7 +24,7 @@ from weft.tree.tree import Path
 if TYPE_CHECKING:
     from weft.context.envelope import Envelope
     from weft.context.manifest import Manifest
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.grove.grove import Grove
     from weft.grove.tree import TreeHandle
     from weft.provenance.findings import Report
@@ -283,7 +283,7 @@ class NodeHandle(Handle[Node]):
         return self._grove.perform(operation)
 
     @takes_options(PreviewOptions)
-    def context(self, options: PreviewOptions) -> "AssembledContext":
+    def context(self, options: PreviewOptions) -> "Context":
         """Exactly what a model would see here, with a reason for everything that it would not."""
         return preview_of(self._grove, self.value.tree_id, self.id, options)
 
@@ -324,7 +324,7 @@ class NodeHandle(Handle[Node]):
         return preview_of(self._grove, self.value.tree_id, self.id, options).laid_out
 
     @takes_options(PreviewOptions)
-    def prepare(self, options: PreviewOptions) -> "AssembledContext":
+    def prepare(self, options: PreviewOptions) -> "Context":
         """The context of a dialogue, to be sent by `generate(prepared=…)`, or by yourself and kept: `grove.layers.keep`."""
         context = preview_of(self._grove, self.value.tree_id, self.id, options)
         _ = context.laid_out
@@ -411,7 +411,7 @@ class NodePath(Sequence[NodeHandle]):
         return NodePath(self._grove, self.value.turn)
 
 
-def preview_of(grove: "Grove", tree: str, node: str | None, options: PreviewOptions) -> "AssembledContext":
+def preview_of(grove: "Grove", tree: str, node: str | None, options: PreviewOptions) -> "Context":
     """What would be sent from a place, by the runner that is named, if any."""
     if options.names_runner:
         return grove.runners.preview(tree, node, options)

@@ -22,9 +22,9 @@ from weft.tree.tree import Counters, Mode, Tree
 
 if TYPE_CHECKING:
     from weft.context.envelope import Envelope
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
     from weft.grove.agent import Collaborated
-    from weft.grove.answer import Answer, AnswerStream
+    from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.grove.search import SearchHit
     from weft.provenance.findings import Report
     from weft.runtime.collaboration.commands.session import CommandResults
@@ -142,7 +142,7 @@ class TreeHandle(Handle[Tree]):
         return NodeHandle(self._grove, self._grove.perform(operation))
 
     @takes_options(PreviewOptions)
-    def context(self, options: PreviewOptions) -> "AssembledContext":
+    def context(self, options: PreviewOptions) -> "Context":
         """What a model would see at the current node, uncommitted text included."""
         return preview_of(self._grove, self.id, None, options)
 
@@ -309,7 +309,7 @@ class TreeHandle(Handle[Tree]):
         return self._grove.generations.stream(self.id, None, options)
 
     @takes_options(AskOptions)
-    def ask(self, options: AskOptions) -> "Answer":
+    def ask(self, options: AskOptions) -> "TurnAnswer":
         """Ask here, and wait for the answer: `tree.ask("Why the fog?", runner="vault")`.
 
         The question becomes a node, and the answer one below it.

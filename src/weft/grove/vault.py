@@ -12,10 +12,11 @@ from weft.grove.handle import Handle
 from weft.knowledge.folder import FolderListing
 from weft.knowledge.notes import Mounted
 from weft.knowledge.retrieval import Period, Retrieval
-from weft.runtime.contexts.items import item_of, read_items
+from weft.runtime.contexts.items import item_of, notes_tagged, read_items
 from weft.runtime.operations.projects import MountVault, UnmountVault, mounted_in
 from weft.runtime.search.retrieval import retrieve
-from weft.runtime.search.vault_indexer import VaultStatus, index_vault, rebuild_vault, status_of
+from weft.runtime.search.vault_indexer import index_vault, rebuild_vault
+from weft.runtime.search.vault_status import VaultStatus, status_of
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import Vault
@@ -124,7 +125,7 @@ class Vaults:
 
     def tag(self, tag: str) -> list[Item]:
         """All notes that bear a tag, or one below it."""
-        return [item_of(each) for each in self._mounted().with_tag(tag)]
+        return [item_of(each) for each in notes_tagged(self._grove.caller, self._mounted(), tag)]
 
     def items(self, *references: str) -> "Sequence[Item]":
         """The items that references name, each once: see `read_items`."""

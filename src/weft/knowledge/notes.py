@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -14,10 +14,8 @@ from weft.context.items.note_lookup import ListedNote, notes_in_folder, notes_wi
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError, WeftError
 from weft.knowledge.folder import PICTURE_LIMIT, File, Folder, is_note, measure_picture
-from weft.knowledge.passages import facts_of
 from weft.tree.content import Image
 from weft.tree.item import Item
-from weft.tree.progress import Progress, silent
 from weft.tree.reference import Vault
 
 _LINES = re.compile(r"(?P<path>.+)#L(?P<start>\d{1,9})(?:-L?(?P<end>\d{1,9}))?\Z", re.DOTALL)
@@ -198,24 +196,13 @@ class Mounted:
                 continue
         raise NotFoundError(f"no folder {reference[:200]!r} in any vault", hint="VAULT/PATH")
 
-    def with_tag(self, tag: str, progress: Progress = silent) -> list[ContextItem]:
-        """The notes of all vaults that have a tag, or one below it."""
+    def with_tag(self, tag: str, listings: Mapping[str, Sequence[ListedNote]]) -> list[ContextItem]:
+        """The notes that have a tag, or one below it; `listings` are all notes with their tags, by vault."""
         return [
             item
             for vault in self.vaults
-            for item in self._all(vault, notes_with_tag(tag, self.listed(vault, progress)), f"tag {tag}")
+            for item in self._all(vault, notes_with_tag(tag, listings.get(vault.id, ())), f"tag {tag}")
         ]
-
-    def listed(self, vault: Vault, progress: Progress = silent) -> list[ListedNote]:
-        """Every note with its tags and the hash of its content; a warning names each that cannot be read."""
-        paths = self.folder(vault).notes().paths
-        notes: list[ListedNote] = []
-        for number, path in enumerate(paths, 1):
-            item = self._readable(vault, path)
-            if item is not None:
-                notes.append(ListedNote(path, facts_of(item.content).tags, item.sha256))
-            progress(number, len(paths))
-        return notes
 
     def paths(self) -> list[ListedNote]:
         """The ids of all notes."""

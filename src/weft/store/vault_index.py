@@ -192,14 +192,6 @@ def forget_vault(transaction: Transaction, vault: int) -> None:
     transaction.execute(raised)
 
 
-def forgotten_vaults(session: Session) -> list[int]:
-    """Vaults that are indexed and not mounted any more."""
-    gone = select(_vaults.c.key).where(
-        _vaults.c.removed.is_not(None), select(_notes.c.key).where(_notes.c.vault == _vaults.c.key).exists()
-    )
-    return list(session.execute(gone).scalars())
-
-
 def counts_of(session: Session, vault: int) -> VaultCounts:
     """How much of a vault is indexed, and what is not."""
     files = select(_notes.c.path, _notes.c.skipped).where(_notes.c.vault == vault)
@@ -209,6 +201,12 @@ def counts_of(session: Session, vault: int) -> VaultCounts:
     counted: Any = session.execute(passages).one()
     number = session.execute(notes).scalar_one()
     return VaultCounts(number, counted[0], counted[1], [(row.path, row.skipped) for row in skipped])
+
+
+def described_notes(session: Session, vault: int) -> list[tuple[str, str]]:
+    """Path of every indexed note, and what it says about itself as JSON."""
+    notes = select(_notes.c.path, _notes.c.about).where(_notes.c.vault == vault, _notes.c.skipped.is_(None))
+    return [(row.path, row.about) for row in session.execute(notes.order_by(_notes.c.path))]
 
 
 class PassageFilter(NamedTuple):

@@ -1,7 +1,9 @@
 """How a model's provider caches prefixes: a value that the engine is given, and providers fill."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from weft.tree.json import JsonObject, JsonValue
 
 
 class CacheKind(StrEnum):
@@ -30,9 +32,17 @@ class CacheProfile:
     marks: int = 4
     """The most marks in one request."""
     look_back: int = 20
-    """How many blocks before a mark an earlier mark is looked for."""
+    """How many blocks up to a mark are looked through for an earlier one; 1: only a mark itself is found again."""
     lifetimes: tuple[str, ...] = ()
     """What a request may ask for, the usual one first."""
+    control: JsonObject = field(default_factory=lambda: {"type": "ephemeral"})
+    """What a mark says."""
+    marks_answers: bool = True
+    """Whether a model's own words may be marked."""
+    keyed: bool = False
+    """Whether requests with marks have a key too."""
+    fields: JsonObject = field(default_factory=dict[str, JsonValue])
+    """Further fields of a request with marks."""
 
     @property
     def predictable(self) -> bool:

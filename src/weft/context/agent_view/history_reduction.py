@@ -20,12 +20,12 @@ from weft.context.checks import pins_over
 from weft.context.columns import Columns
 from weft.context.fit import Strategy, recent_start, stepped_cut, window_of_grid
 from weft.context.manifest_build import COLLAPSED
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Gap, Outcome, Piece, Run
+from weft.context.manifest_entries import EntryKind, Gap, Outcome, Piece, Run
 from weft.context.plan import Plan
 from weft.context.request import ContextRequest
 from weft.context.rows import Candidate, PathOutline, Reason, columns_of, sources_beside
 from weft.context.settings import LoomLayout
-from weft.context.tokens import Estimator
+from weft.context.tokens import NO_LIMIT, Estimator
 from weft.errors import ContextLimitError
 from weft.tree.content import Text
 from weft.tree.measure import measure

@@ -81,7 +81,11 @@ def cache_controls(
     """
     match profile.kind:
         case CacheKind.MARKS:
-            return CacheControls(marks=_marks(envelope, profile, lifetime, end=end))
+            fields: dict[str, JsonValue] = (
+                {"prompt_cache_key": key or _key(envelope)} if profile.keyed else {}
+            )
+            marks = _marks(envelope, profile, lifetime, end=end)
+            return CacheControls(marks=marks, fields=fields | dict(profile.fields))
         case CacheKind.KEY:
             return CacheControls(fields={"prompt_cache_key": key or _key(envelope)})
         case CacheKind.CONTENT:
@@ -99,9 +103,9 @@ def _marks(
             f"the provider has no cache lifetime {lifetime!r}",
             hint=f"use one of {', '.join(profile.lifetimes)}",
         )
-    control: JsonObject = {"type": "ephemeral"}
+    control = profile.control
     if lifetime is not None and lifetime != profile.lifetimes[0]:
-        control = {"type": "ephemeral", "ttl": lifetime}
+        control = {**control, "ttl": lifetime}
     blocks = envelope.blocks()
     sums = [0]
     for block in blocks:
@@ -115,7 +119,7 @@ def _marks(
         places[LayerId.HISTORY] = before
     found: dict[int, None] = {}
     for place in places.values():
-        marked = _markable(blocks, place)
+        marked = _markable(envelope, blocks, place, profile)
         if marked is not None and sums[marked + 1] >= profile.minimum:
             found[marked] = None
     return tuple(
@@ -153,9 +157,16 @@ def _before_answer(envelope: Envelope, blocks: Sequence[RequestBlock]) -> int | 
     return max((index for index in ends if (blocks[index].message or 0) < answer), default=None)
 
 
-def _markable(blocks: Sequence[RequestBlock], place: int) -> int | None:
+def _markable(
+    envelope: Envelope, blocks: Sequence[RequestBlock], place: int, profile: CacheProfile
+) -> int | None:
     """The block itself, or one before it: thinking, tools and empty blocks take no mark."""
-    while place >= 0 and (blocks[place].kind in {"thinking", TOOLS} or not blocks[place].tokens):
+
+    def takes_none(block: RequestBlock) -> bool:
+        said = block.message is not None and envelope.messages[block.message].role is Role.ASSISTANT
+        return block.kind in {"thinking", TOOLS} or not block.tokens or (said and not profile.marks_answers)
+
+    while place >= 0 and takes_none(blocks[place]):
         place -= 1
     return place if place >= 0 else None
 

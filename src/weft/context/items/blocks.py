@@ -100,6 +100,7 @@ def render_item(
     """
     kind = ItemType.NOTE if promoted and item.type == ItemType.ACTIVE_NOTE else item.type
     block = block_of(kind)
+    form = ItemForm.STUB if is_unread(item) else form
     lines = [f"<{block.tag}>"]
     lines += [f"<{name}>{one_line(text)}</{name}>" for name, text in block.heading(item) if text]
     if revision > 1:
@@ -117,6 +118,11 @@ def _shown(item: ContextItem, form: ItemForm, shown: str | None, rest: str) -> l
         return ["<outline>", outline, "</outline>", rest]
     content = shown_content(item) if shown is None else shown
     return ["<content>", content, "</content>"] if content else ["<content>", "</content>"]
+
+
+def is_unread(item: ContextItem) -> bool:
+    """True for a page of which only the address is known."""
+    return item.type == ItemType.URL and not item.content.strip()
 
 
 def shown_content(item: ContextItem) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Piece, Run
+from weft.context.manifest_entries import EntryKind, Outcome, Piece, Run
 from weft.context.message_dict import PlainMessage
 from weft.context.recipes.collapsed_groups import GroupReader
 from weft.context.recipes.filters.base import FilterContext, Registry, installed_filters
@@ -25,6 +25,7 @@ from weft.context.recipes.record_streams import (
     slice_of,
     wider,
 )
+from weft.context.tokens import NO_LIMIT
 from weft.errors import WeftError
 from weft.tree.json import JsonValue
 

@@ -22,6 +22,17 @@ _LEGACY = re.compile(r"(davinci|babbage|curie|ada\b|text-|gpt-3\.5-turbo-instruc
 _HEARING = re.compile(r"audio")
 _LEGACY_WINDOW = 16_384
 _CACHE = CacheProfile(kind=CacheKind.KEY, grain=128)
+_MARKED_CACHE = CacheProfile(
+    kind=CacheKind.MARKS,
+    look_back=1,
+    lifetimes=("30m",),
+    control={"mode": "explicit"},
+    marks_answers=False,
+    keyed=True,
+    fields={"prompt_cache_options": {"mode": "explicit", "ttl": "30m"}},
+)
+"""From GPT-5.6 on: exact breakpoints, whose writing is paid."""
+_MARKING = re.compile(r"gpt-(5\.[6-9]|5\.\d{2}|[6-9]|\d{2})")
 
 
 def openai_interface(model: str) -> OpenAIInterface:
@@ -64,8 +75,10 @@ def openai_profile(model: str) -> ModelProfile:
     known = known_model("openai", model)
     interface = openai_interface(model)
     unknown = _LEGACY_WINDOW if interface is OpenAIInterface.COMPLETIONS else None
+    profile = _PROFILES[interface]
     return replace(
-        _PROFILES[interface],
+        profile,
+        cache=_MARKED_CACHE if _MARKING.match(model.removeprefix("ft:")) else profile.cache,
         window=known.window if known and known.window else unknown,
         audio=bool(_HEARING.search(model)),
         prices=known.prices if known else None,

@@ -70,10 +70,13 @@ def chat_body(
     """The request's fields. `length` names the field for the limit of the answer, which differs by age."""
     asked = request.parameters
     messages: list[JsonValue] = []
+    marks = marks_of(request)
     if request.system_text:
-        messages.append({"role": "system", "content": request.system_text})
-    for message in request.messages:
-        messages.extend(_messages(request, message))
+        messages.append(
+            {"role": "system", "content": system_parts(request, marks, "text") or request.system_text}
+        )
+    for number, message in enumerate(request.messages):
+        messages.extend(_messages(request, number, message, marks))
     if request.prefill:
         messages.append({"role": "assistant", "content": request.prefill})
     body: dict[str, JsonValue] = {"model": request.model, "messages": messages}
@@ -116,11 +119,37 @@ def common_fields(request: Request, profile: ModelProfile) -> dict[str, JsonValu
     return fields
 
 
-def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
+Marks = Mapping[tuple[int | None, int], JsonObject]
+
+
+def marks_of(request: Request) -> Marks:
+    """Breakpoints by the message and block that they are on."""
+    return {(mark.message, mark.block): mark.control for mark in request.cache.marks}
+
+
+def marked(part: JsonObject, mark: JsonObject | None) -> JsonObject:
+    return part if mark is None else {**part, "prompt_cache_breakpoint": mark}
+
+
+def system_parts(request: Request, marks: Marks, kind: str) -> list[JsonValue]:
+    """The system in parts, where one of them ends a prefix to be cached; joined they are its text."""
+    blocks = [(index, block) for index, block in enumerate(request.system) if block]
+    if not any((None, index) in marks for index, _ in blocks):
+        return []
+    last = len(blocks) - 1
+    return [
+        marked({"type": kind, "text": block + ("\n\n" if place < last else "")}, marks.get((None, index)))
+        for place, (index, block) in enumerate(blocks)
+    ]
+
+
+def _messages(request: Request, number: int, message: Message, marks: Marks) -> Iterator[JsonObject]:
     """One message may become several: each tool result is its own message."""
-    for block in message.blocks:
+    for place, block in enumerate(message.blocks):
         if isinstance(block, ToolResult):
-            yield {"role": "tool", "tool_call_id": block.call_id, "content": result_text(block)}
+            mark, text = marks.get((number, place)), result_text(block)
+            content: JsonValue = text if mark is None else [marked({"type": "text", "text": text}, mark)]
+            yield {"role": "tool", "tool_call_id": block.call_id, "content": content}
     calls: list[JsonValue] = [
         {
             "id": block.id,
@@ -130,11 +159,15 @@ def _messages(request: Request, message: Message) -> Iterator[JsonObject]:
         for block in message.blocks
         if isinstance(block, ToolCall)
     ]
-    parts = [part for block in message.blocks if (part := _part(request, block)) is not None]
+    parts = [
+        marked(part, marks.get((number, place)))
+        for place, block in enumerate(message.blocks)
+        if (part := _part(request, block)) is not None
+    ]
     if calls:
         yield {"role": "assistant", "content": message.text or None, "tool_calls": calls}
     elif parts:
-        only_words = all(part["type"] == "text" for part in parts)
+        only_words = all(set(part) == {"type", "text"} for part in parts)
         role = message.role.value if message.role is not Role.TOOL else "user"
         yield {"role": role, "content": message.text if only_words else parts}
 

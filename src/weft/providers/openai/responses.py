@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from weft.errors import ProviderError
 from weft.providers.adapter import result_text
@@ -21,7 +21,7 @@ from weft.providers.events import (
     ToolCalled,
     UsageReported,
 )
-from weft.providers.openai.chat import data_url, parsed_arguments
+from weft.providers.openai.chat import Marks, data_url, marked, marks_of, parsed_arguments, system_parts
 from weft.tree.attempt import Usage
 from weft.tree.content import Audio, Image, Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue
@@ -35,14 +35,21 @@ if TYPE_CHECKING:
 
 def response_body(request: Request) -> dict[str, JsonValue]:
     """The request's fields. The provider stores nothing: thinking is returned encrypted."""
-    asked = request.parameters
+    asked, marks = request.parameters, marks_of(request)
     body: dict[str, JsonValue] = {
         "model": request.model,
-        "input": [item for message in request.messages for item in _items(request, message)],
+        "input": [
+            item
+            for number, message in enumerate(request.messages)
+            for item in _items(request, number, message, marks)
+        ],
         "store": False,
         "include": ["reasoning.encrypted_content"],
     }
-    if request.system_text:
+    if system := system_parts(request, marks, "input_text"):
+        # Instructions are one text, which takes no breakpoint.
+        body["input"] = [{"role": "developer", "content": system}, *cast("list[JsonValue]", body["input"])]
+    elif request.system_text:
         body["instructions"] = request.system_text
     if asked.max_tokens is not None:
         body["max_output_tokens"] = asked.max_tokens
@@ -64,22 +71,26 @@ def response_body(request: Request) -> dict[str, JsonValue]:
     return body
 
 
-def _items(request: Request, message: Message) -> Iterator[JsonObject]:
+def _items(request: Request, number: int, message: Message, marks: Marks) -> Iterator[JsonObject]:
     """The items of a message in their order: words and media together, all else apart."""
-    if all(isinstance(block, Text) for block in message.blocks):
+    places = range(len(message.blocks))
+    if all(isinstance(block, Text) for block in message.blocks) and not any(
+        (number, place) in marks for place in places
+    ):
         if message.text:
             yield {"role": message.role.value, "content": message.text}
         return
     parts: list[JsonValue] = []
     role = "assistant" if message.role is Role.ASSISTANT else "user"
-    for block in message.blocks:
+    for place, block in enumerate(message.blocks):
+        mark = marks.get((number, place))
         if isinstance(block, Text | Image | Audio):
-            parts.extend(_parts(request, role, block))
+            parts.extend(marked(part, mark) for part in _parts(request, role, block))
             continue
         if parts:
             yield {"role": role, "content": parts}
             parts = []
-        item = _item(block)
+        item = _item(block, mark)
         if item is not None:
             yield item
     if parts:
@@ -100,7 +111,7 @@ def _parts(request: Request, role: str, block: Text | Image | Audio) -> Iterator
             assert_never(block)
 
 
-def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
+def _item(block: ToolCall | ToolResult | Thinking, mark: JsonObject | None) -> JsonObject | None:
     match block:
         case ToolCall():
             return {
@@ -110,7 +121,9 @@ def _item(block: ToolCall | ToolResult | Thinking) -> JsonObject | None:
                 "arguments": json.dumps(block.arguments),
             }
         case ToolResult():
-            return {"type": "function_call_output", "call_id": block.call_id, "output": result_text(block)}
+            text = result_text(block)
+            output: JsonValue = text if mark is None else [marked({"type": "input_text", "text": text}, mark)]
+            return {"type": "function_call_output", "call_id": block.call_id, "output": output}
         case Thinking():
             opaque = block.opaque
             return opaque if isinstance(opaque, Mapping) and opaque.get("type") == "reasoning" else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from weft.commands.catalog import not_run_note
 from weft.commands.reply import Result, failed, results_message
 from weft.context.agent_view.agent_context import Exchange
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.tokens import DEFAULT
 from weft.errors import (
     ConflictError,
@@ -216,7 +216,7 @@ class TurnAssembler:
 
     def __call__(
         self, contexts: Contexts, opened: Opened, options: ContextOptions, answering: AnsweringAgent
-    ) -> AssembledContext:
+    ) -> Context:
         """From the node that it answers, with the exchanges since."""
         session, exchanges = self.session, self.exchanges
         actor, tree = session.caller.actor, session.tree_id

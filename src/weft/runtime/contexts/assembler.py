@@ -8,12 +8,11 @@ from typing import Self
 
 from sqlalchemy import select
 
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.request import ContextRequest, Pending, Profile
 from weft.context.rows import Annotations, PathOutline
 from weft.context.settings import LayerSettings, Preferences, check_names, input_budget, resolve_preferences
 from weft.context.system import SystemParts
-from weft.context.tokens import Estimator, estimator_of
+from weft.context.tokens import NO_LIMIT, Estimator, estimator_of
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError
 from weft.ids import Clock, is_ulid, system_clock

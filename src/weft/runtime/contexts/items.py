@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from weft.context.items.item_types import EXPANDED, ContextItem, document, node, note, query, selection, url
 from weft.context.items.library import Attached, attached_twice
+from weft.context.items.note_lookup import ListedNote
 from weft.context.rows import Annotations, reason_to_leave_out
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, StorageError
@@ -16,6 +17,7 @@ from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
+from weft.runtime.search.vault_status import list_notes
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on
@@ -140,6 +142,17 @@ def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
     return Item(id=reference, type=kind, content="\n".join(each.id for each in notes))
 
 
+def notes_tagged(
+    caller: Caller, mounted: Mounted, tag: str, progress: Progress = silent
+) -> list[ContextItem]:
+    """The notes with a tag, by the index of the vaults; a warning names each file that is not indexed."""
+    listings: dict[str, Sequence[ListedNote]] = {}
+    for vault in mounted.vaults:
+        listings[vault.id], warnings = list_notes(caller.store, vault, progress)
+        mounted.warnings += warnings
+    return mounted.with_tag(tag, listings)
+
+
 def _read(
     caller: Caller, mounted: Mounted, reference: str, tree: str | None, progress: Progress
 ) -> Sequence[ContextItem]:
@@ -149,7 +162,7 @@ def _read(
     if not text:
         raise InvalidInputError("name what to attach", hint="a note's path, folder:, #tag, doc:, [node]")
     if text.startswith("#"):
-        return mounted.with_tag(text, progress)
+        return notes_tagged(caller, mounted, text, progress)
     if kind == "folder":
         return mounted.in_folder(rest)
     if kind in {"doc", "document"}:

@@ -12,7 +12,7 @@ from weft.context.items.blocks import VIEW
 from weft.context.items.item_types import ContextItem
 from weft.context.manifest import Manifest
 from weft.context.request import Strip
-from weft.context.result import AssembledContext, ChainHeads
+from weft.context.result import ChainHeads, Context
 from weft.context.settings import Changed, LayerSettings, resolve_layer_settings
 from weft.context.stored_envelope import load_envelope, named_snapshots
 from weft.context.tokens import DEFAULT, JOINT
@@ -133,7 +133,7 @@ class Assembler(RequestReader):
 class Contexts(Assembler):
     """What models see of a grove's trees, as one agent may look at them."""
 
-    def at(self, tree: str, node: str | None, options: ContextOptions) -> AssembledContext:
+    def at(self, tree: str, node: str | None, options: ContextOptions) -> Context:
         """The context at a node, or at the agent's cursor: what would be sent to a model from there."""
         with self.pinned(options.moment) as here, here.opened(tree) as opened:
             return here.context(opened, node, options, here.answering(opened, options.agent))
@@ -149,7 +149,7 @@ class Contexts(Assembler):
         options: ContextOptions,
         answering: AnsweringAgent,
         run: InRun | None = None,
-    ) -> AssembledContext:
+    ) -> Context:
         """What an agent is sent from a node. `run` is what a run adds for the agent that speaks in it.
 
         A loom-aware agent also sees the tree around it. This reader is pinned to one snapshot and one moment.
@@ -180,8 +180,7 @@ class Contexts(Assembler):
             # What a run sends after its first turn belongs to the run.
             kept=run is None or not run.exchanges,
         )
-        return replace(
-            context,
+        return context.changed(
             envelope=envelope,
             warnings=context.warnings if envelope is None else envelope.warnings,
             controls=cache.controls,
@@ -221,7 +220,7 @@ class Layers(Contexts):
         """The envelope of a request from a node, or from the agent's cursor."""
         return self.at(tree, node, options).laid_out
 
-    def keep(self, context: AssembledContext, *, attempt: str | None = None) -> "EnvelopeKey":
+    def keep(self, context: Context, *, attempt: str | None = None) -> "EnvelopeKey":
         """Keep a request with its turn; `attempt` is the id of the call, where there is one."""
         return self.caller.perform(keeping(context, attempt))
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import orjson
 
 from weft.context.cache.controls import CacheControls
-from weft.context.result import AssembledContext, RequestBody
+from weft.context.result import Context, RequestBody
 from weft.context.tool_text import in_words
 from weft.errors import InvalidInputError, WeftError
 from weft.providers.adapter import dry_run
@@ -118,7 +118,7 @@ def _body(sent: WireRequest, purpose: str) -> RequestBody:
 
 
 def model_request(
-    context: AssembledContext,
+    context: Context,
     answering: AnsweringAgent,
     options: ContextOptions,
     blobs: BlobStore,
@@ -132,7 +132,7 @@ def model_request(
     kept: bool = True,
 ) -> ModelRequest:
     """A context as its agent's provider is given it."""
-    envelope, messages, words = context.envelope, context.messages, ""
+    envelope, messages, words = context.envelope, tuple(context.messages), ""
     blocks = (context.system,) if context.system else ()
     if envelope is not None:
         blocks = envelope.llm_system

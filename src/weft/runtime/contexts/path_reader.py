@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from weft.context.columns import SkippedLevel, SkippedRange
 from weft.context.fit import Strategy
-from weft.context.manifest_entries import NO_LIMIT
 from weft.context.masking import MaskRule
 from weft.context.request import ContextRequest
 from weft.context.rows import (
@@ -27,7 +26,7 @@ from weft.context.rows import (
     tokens_of_content,
 )
 from weft.context.system import Instruction
-from weft.context.tokens import Estimator
+from weft.context.tokens import NO_LIMIT, Estimator
 from weft.context.tool_pairs import paired_rows, tools_of, with_masks
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.known_path import KnownPath, Level, path_key

@@ -12,7 +12,7 @@ from weft.context.engine import assemble
 from weft.context.envelope import Envelope, sha256_of
 from weft.context.items.item_types import ContextItem
 from weft.context.request import ContextRequest
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.context.rows import Candidate, PathOutline
 from weft.context.settings import Placement
 from weft.context.stored_envelope import REFRESHED, store_envelope
@@ -36,7 +36,7 @@ LOG = logging.getLogger("weft.layers")
 PAYLOADS = logging.getLogger(PAYLOAD_LOG)
 PAYLOADS.setLevel(logging.INFO)
 _RECENT = 32
-_SECONDS = {"5m": 5 * 60, "1h": 60 * 60}
+_SECONDS = {"5m": 5 * 60, "30m": 30 * 60, "1h": 60 * 60}
 _MICROSECONDS = 1_000_000
 _MARGIN = 30 * _MICROSECONDS
 """A cache is not used in its last seconds."""
@@ -91,7 +91,7 @@ def view_cache(
         # What a loom-aware agent is told of the tree stands in the last message, and in no later one.
         end=not agent.loom_aware,
     )
-    forecast = CacheForecast(envelope=envelope, profile=profile, recent=tuple(recent))
+    forecast = CacheForecast(envelope=envelope, profile=profile, controls=controls, recent=tuple(recent))
     return CacheView(controls, forecast, tuple(instabilities))
 
 
@@ -103,7 +103,7 @@ def refreshed_items(request: ContextRequest) -> tuple[ContextItem, ...]:
     )
 
 
-def record(context: AssembledContext) -> None:
+def record(context: Context) -> None:
     """The payload recorder: the monitor's warnings; in debug, or where it is switched on, the request in layers."""
     for each in context.instabilities:
         LOG.warning("%s of tree %s, from %s", each.message, context.tree_id, context.node_id)
@@ -114,7 +114,7 @@ def record(context: AssembledContext) -> None:
         LOG.debug("%s", context.payload.text)
 
 
-def keeping(context: AssembledContext, attempt: str | None = None) -> KeepEnvelope:
+def keeping(context: Context, attempt: str | None = None) -> KeepEnvelope:
     """The operation that keeps a request: for who does more in the same transaction."""
     envelope, forecast = context.laid_out, context.forecast
     if context.agent is None or forecast is None:
@@ -166,7 +166,7 @@ class ContextInputs:
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
 
-    def written(self) -> AssembledContext:
+    def written(self) -> Context:
         """The context of the request."""
         return assemble(self.request, lambda plan: self.contents(plan.wanted))
 

@@ -14,7 +14,7 @@ from weft.tree.json import JsonObject
 
 if TYPE_CHECKING:
     # The engine loads with the first call that needs it.
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
 
 _LONGEST_WAIT = 3_600
 _MOST = 1_000_000
@@ -32,7 +32,7 @@ class GenerationOptions(ContextOptions):
     agents: Collection[str] = option(
         (), "Several agents, to compare: each gives n.", wanted="a list of names or ids of agents"
     )
-    prepared: "AssembledContext | None" = option(
+    prepared: "Context | None" = option(
         None, "Send exactly this context: `node.context(…)`.", wanted="a context of this node"
     )
     timeout: float | None = option(None, _TIMEOUT, least=0.001, most=_LONGEST_WAIT)

@@ -7,7 +7,7 @@ from functools import partial
 
 import orjson
 
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.errors import ConflictError, InvalidInputError, LimitExceededError
 from weft.providers.base import ModelProfile
 from weft.runtime.contexts.layers import Contexts
@@ -118,7 +118,7 @@ class GenerationPlan:
 class _AgentRequest:
     """The request of one agent, before it is split into calls."""
 
-    context: AssembledContext
+    context: Context
     delivery: ModelRequest
 
     @property
@@ -219,7 +219,7 @@ def _start(
     return StartPointReader(contexts.store, contexts.actor).here(place.tree, node, now, remarks=remarks)
 
 
-def _delivery_of(context: AssembledContext) -> ModelRequest:
+def _delivery_of(context: Context) -> ModelRequest:
     if not isinstance(context.delivery, ModelRequest):
         raise InvalidInputError(
             "the prepared context does not come from a grove",
@@ -229,7 +229,7 @@ def _delivery_of(context: AssembledContext) -> ModelRequest:
     return context.delivery
 
 
-def _check_prepared(opened: Opened, here: StartPoint, context: AssembledContext) -> None:
+def _check_prepared(opened: Opened, here: StartPoint, context: Context) -> None:
     """Refuse a context of another place, and one whose input has changed since."""
     delivery = _delivery_of(context)
     other = None
@@ -289,7 +289,7 @@ def _requests(
     requests: list[_AgentRequest] = []
     for each in agents:
         if options.prepared is not None:
-            context = replace(options.prepared, agent=each.agent)
+            context = options.prepared.changed(agent=each.agent)
             delivery = replace(_delivery_of(context), answering=each)
         else:
             context = (
@@ -405,7 +405,7 @@ def _calls(
 
 
 def _generation(
-    context: AssembledContext, delivery: ModelRequest, here: StartPoint, catalog: Sequence[CitedSource]
+    context: Context, delivery: ModelRequest, here: StartPoint, catalog: Sequence[CitedSource]
 ) -> JsonObject:
     """What is needed, beside the engine's account, to assemble it again."""
     options, profile, agent = delivery.options, delivery.profile, delivery.answering.agent

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from sqlalchemy import and_, select
 
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.errors import ConflictError
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.model_agents import AnsweringAgent
@@ -21,7 +21,7 @@ from weft.tree.agent import Permission
 from weft.tree.json_names import iso_moment
 from weft.tree.tree import Mode
 
-TurnContext: TypeAlias = Callable[[Contexts, Opened, ContextOptions, AnsweringAgent], AssembledContext]
+TurnContext: TypeAlias = Callable[[Contexts, Opened, ContextOptions, AnsweringAgent], Context]
 """Makes the context of a run's next turn."""
 
 

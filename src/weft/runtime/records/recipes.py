@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.argument_checks import refuse_unknown
 from weft.context.manifest import Manifest
+from weft.context.plain_messages import plain_envelope, plain_messages_of, plain_request
 from weft.context.recipes.collapsed_groups import GroupReader
 from weft.context.recipes.filters.base import Registry
 from weft.context.recipes.recipe import ASSEMBLED, PRESETS, Model, Recipe, decode_recipe
@@ -20,7 +21,6 @@ from weft.context.recipes.record_streams import (
     TreePath,
     slice_of,
 )
-from weft.context.result import plain_envelope, plain_messages_of, plain_request
 from weft.context.rows import reason_to_leave_out
 from weft.context.settings import check_names, resolve_layer_settings, resolve_preferences
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError
@@ -41,7 +41,7 @@ from weft.tree.record import RecordPlace
 from weft.tree.tree import Mode
 
 if TYPE_CHECKING:
-    from weft.context.result import AssembledContext
+    from weft.context.result import Context
 
 _MESSAGES = "messages"
 _MOST = 100_000
@@ -78,7 +78,7 @@ def _in_layers(caller: Caller, path: TreePath, options: ContextOptions) -> tuple
     return list(plain_envelope(envelope)), envelope.manifest
 
 
-def _require_mode(context: "AssembledContext", mode: Mode) -> None:
+def _require_mode(context: "Context", mode: Mode) -> None:
     is_buffer = context.document is not None
     if is_buffer != (mode is Mode.BUFFER):
         own = Mode.BUFFER if is_buffer else Mode.DIALOGUE

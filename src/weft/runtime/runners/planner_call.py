@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from weft.context.cache.controls import CacheControls
 from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Run
-from weft.context.result import AssembledContext
-from weft.context.tokens import DEFAULT
+from weft.context.manifest_entries import EntryKind, Outcome, Run
+from weft.context.result import Context
+from weft.context.tokens import DEFAULT, NO_LIMIT
 from weft.providers.base import Request
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.model_agents import AnsweringAgent
@@ -51,17 +51,18 @@ class PlannerRequest:
 
     def __call__(
         self, contexts: Contexts, opened: Opened, options: ContextOptions, answering: AnsweringAgent
-    ) -> AssembledContext:
+    ) -> Context:
         agent = replace(answering.agent, permissions=frozenset())
-        context = AssembledContext(
+        context = Context(
             system=self.system,
             messages=self.messages,
-            document=None,
             manifest=self._manifest(),
             budget=NO_LIMIT,
             truncated=False,
             removed_nodes=0,
             shortened=(),
+            masked=(),
+            estimator=DEFAULT,
             tree_id=opened.ulid,
             node_id=self.nodes[0],
             agent=agent,
@@ -76,7 +77,7 @@ class PlannerRequest:
             grove=TreeFacts.of(opened).grove_id,
             kept=False,
         )
-        return replace(context, delivery=delivery)
+        return context.changed(delivery=delivery)
 
     def _manifest(self) -> Manifest:
         texts = [self.system, *(each.text for each in self.messages)]

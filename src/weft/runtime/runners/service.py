@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from weft.context.manifest import Manifest
 from weft.context.manifest_entries import EntryKind, Outcome, Run
-from weft.context.result import AssembledContext
+from weft.context.result import Context
 from weft.knowledge.tools.base import ToolRegistry
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.coordination.background import register_run
@@ -34,7 +34,7 @@ class Runners:
         run.start()
         return run
 
-    def preview(self, tree: str, node: str | None, options: PreviewOptions) -> AssembledContext:
+    def preview(self, tree: str, node: str | None, options: PreviewOptions) -> Context:
         """What a runner would send. What a planner has yet to choose is marked pending in the manifest."""
         contexts = Contexts.of(self.caller)
         if not options.names_runner:
@@ -62,8 +62,8 @@ class Runners:
         return _pending(context) if runner.plans else context
 
 
-def _pending(context: AssembledContext) -> AssembledContext:
+def _pending(context: Context) -> Context:
     before = context.manifest
     more = Run.one(EntryKind.ITEM, "tool outputs", Outcome.EXCLUDED, _PENDING)
     manifest = Manifest(lambda: before.facts, lambda: [*before.pieces, more])
-    return replace(context, manifest=manifest, envelope=replace(context.laid_out, manifest=manifest))
+    return context.changed(manifest=manifest, envelope=replace(context.laid_out, manifest=manifest))

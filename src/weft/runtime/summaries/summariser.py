@@ -9,8 +9,8 @@ import orjson
 from sqlalchemy import func, select, update
 
 from weft.context.manifest import Facts, Manifest
-from weft.context.manifest_entries import NO_LIMIT, EntryKind, Outcome, Run
-from weft.context.tokens import DEFAULT
+from weft.context.manifest_entries import EntryKind, Outcome, Run
+from weft.context.tokens import DEFAULT, NO_LIMIT
 from weft.errors import WeftError
 from weft.provenance.fingerprints import summary_fingerprint
 from weft.runtime.contexts.model_agents import registry_of

@@ -1,13 +1,16 @@
 """Chats as Markdown files: write a path to one, and read one into a new tree with its notes attached."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from weft.context.items.blocks import READ_URL
 from weft.context.items.note_lookup import NoteReference, resolve_notes
 from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.interop.chat_file import Chat, ChatContext, ChatMessage, read_chat, write_chat
 from weft.knowledge.notes import Mounted
+from weft.knowledge.tools.base import WebPage
 from weft.runtime.contexts.items import item_of, read_items
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.envelopes import add_legacy_text
@@ -16,6 +19,8 @@ from weft.runtime.operations.nodes import AppendHistory
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import Plant
+from weft.runtime.tools.service import ToolService
+from weft.runtime.tools.tool_context import tool_context
 from weft.runtime.views.reader import Reader
 from weft.store.lookup import find_agent, find_tree
 from weft.store.request_records import legacy_texts
@@ -130,14 +135,33 @@ class NoteFinder:
                         f"{item.id} has changed since the chat was saved; its present content is attached"
                     )
         for name in context.urls:
-            # Without its text it stays attached, so that the chat can be saved again, and contexts omit it.
-            items[name] = Item(id=name, type="url", content="")
-            self.warnings.append(f"{name} is omitted from contexts: its page was not read")
+            items[name] = self._page(name)
         references = [*context.tags, *(f"folder:{name}" for name in context.folders), *context.others]
         for reference in references:
             for item in self._expanded(reference):
                 items.setdefault(item.id, item)
         return list(items.values())
+
+    @cached_property
+    def _read_url(self) -> Callable[[str], WebPage] | None:
+        """Reads a page; None where the tool is off for this caller."""
+        offered = {each.name: each for each in ToolService(self._caller).offered()}
+        reads = READ_URL in offered and offered[READ_URL].off is None
+        return tool_context(self._caller).read_url if reads else None
+
+    def _page(self, address: str) -> Item:
+        """The page as `readUrl` reads it. Without its text it stays attached, and contexts omit it."""
+        why = "readUrl is off" if self._read_url is None else ""
+        if self._read_url is not None:
+            try:
+                page = self._read_url(address)
+                if page.text.strip():
+                    return Item(id=address, type="url", content=page.text, title=page.title or None)
+                why = "it has no text"
+            except WeftError as error:
+                why = error.message
+        self.warnings.append(f"{address} is omitted from contexts: its page was not read ({why})")
+        return Item(id=address, type="url", content="")
 
     def _known(self, reference: NoteReference) -> NoteReference:
         """A note by its id: its vault's name is part of it only while an earlier vault has that path too."""

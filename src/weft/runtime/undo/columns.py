@@ -79,13 +79,15 @@ def presence(
     back: str,
     names: str,
     check: Callable[[Step, Any], None] | None = None,
+    drop: Callable[[Step, Any], None] | None = None,
     mark: Callable[[Step], int] = lambda step: step.ordinal,
     access: MemberRole = MemberRole.EDITOR,
 ) -> ColumnSwap[bool]:
     """A row that the kind `on` adds and its opposite removes: there while the column is null.
 
     `gone` and `back` say what happened to it since, by an agent whose event has the payload's field `names`.
-    `check` refuses a row that cannot return; `mark` is what the column gets when the row is removed.
+    `check` refuses a row that cannot return; `drop` deletes what was derived from one that is removed; `mark` is
+    what the column then gets.
     """
 
     def conflict(step: Step, row: Any, present: bool) -> Conflict | None:  # noqa: FBT001 - a value of the swap
@@ -96,6 +98,8 @@ def presence(
     def write(step: Step, row: Any, wanted: bool) -> None:  # noqa: FBT001 - a value of the swap
         if wanted and check is not None:
             check(step, row)
+        if not wanted and drop is not None:
+            drop(step, row)
         put(step, column.table, row, **{column.name: None if wanted else mark(step)})
 
     return ColumnSwap[bool](

@@ -39,6 +39,7 @@ from weft.store import schema
 from weft.store.records import record_rows
 from weft.store.rows import Flag
 from weft.store.transaction import GROVE
+from weft.store.vault_index import forget_vault
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.event_kinds import EventKind, Subject
@@ -325,6 +326,7 @@ _VAULT = presence(
     back="{row.name!r} was mounted",
     names="vault",
     check=lambda step, row: require_free_name(step.scope, schema.vaults, row.name),
+    drop=lambda step, row: forget_vault(step.scope.transaction, row.key),
 )
 
 

@@ -9,16 +9,16 @@ from typing import TypeAlias
 from weft.context.dialogue import CLOSING, OPENING
 from weft.context.fit import Strategy
 from weft.context.manifest import Manifest
-from weft.context.manifest_entries import NO_LIMIT, Outcome
+from weft.context.manifest_entries import Outcome
 from weft.context.masking import MASK_ABOVE
 from weft.context.message_dict import SYSTEM_ROLES, PlainMessage, calls_of, results_of
-from weft.context.messages import Context, fit_messages
+from weft.context.messages import ListContext, fit_messages
 from weft.context.recipes.filters.base import FilterContext, Options, estimator, flag
 from weft.context.recipes.filters.option_rules import LIMIT, SWITCH, TEXT, accepts, fitting_rules
 from weft.context.recipes.filters.trace import Trace
 from weft.context.recipes.js_compat import fields_of, items_of
 from weft.context.rows import ToolTraffic
-from weft.context.tokens import DEFAULT, JOINT
+from weft.context.tokens import DEFAULT, JOINT, NO_LIMIT
 from weft.context.tool_pairs import PairedPart, in_pairs
 from weft.errors import InvalidInputError, LimitExceededError
 
@@ -100,7 +100,7 @@ def _marker(options: Options) -> str | None:
     return value
 
 
-def _account(before: Sequence[PlainMessage], found: Context, trace: Trace) -> None:
+def _account(before: Sequence[PlainMessage], found: ListContext, trace: Trace) -> None:
     """Record message by message what the fitting decided, in terms of the lists it was given and gave."""
     if not (found.truncated or found.shortened or found.masked):
         return
