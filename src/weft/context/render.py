@@ -90,7 +90,9 @@ def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -
     """A dialogue in its layers: the envelope, and the same as messages."""
     request, system, written = plan.request, layout.system, plan.written
     messages = _summarised(written.messages, system.summary)
-    levels = {level.number: level for level in written.levels if level.preface is not None}
+    levels: dict[int, KeptLevel] = {}
+    if plan.prefaces:
+        levels = {level.number: level for level in written.levels if level.preface is not None}
     history, rest = _history(layout, messages, _current(plan, layout, levels, contents))
     typed = _typed(plan, layout, contents)
 

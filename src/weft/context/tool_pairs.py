@@ -63,7 +63,7 @@ def settled(outline: PathOutline, estimator: Estimator) -> PathOutline:
     Where only both ends are known, what lies between is cut in any case: a half that lies
     there is not sent.
     """
-    if not any(row.tools for rows in (outline.head, outline.tail) for row in rows):
+    if not outline.has_tools:
         return outline
     head = len(outline.head) if outline.between is not None else 0
     before = list(outline.head[:head])
