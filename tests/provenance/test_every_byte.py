@@ -56,10 +56,8 @@ def name_of(session: Session, place: Place) -> str:
             return f"/{key['ordinal']}:"
         case "memberships":
             return ulid_at(session, tables.users, tables.users.c.key == key["user"])
-        case "tags":
-            return "tag "
-        case "tool_results":
-            return "tool result "
+        case "tags" | "tool_results":
+            return {"tags": "tag ", "tool_results": "tool result "}[place.table.name]
         case _:
             row = [place.table.c[name] == value for name, value in key.items()]
             found = session.execute(select(place.table).where(*row)).one()._mapping
