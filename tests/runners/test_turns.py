@@ -31,7 +31,7 @@ def test_a_question_becomes_a_node_and_its_answer_one_below_it(file_address, tmp
 def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(file_address, tmp_path):
     with staged(file_address, tmp_path, ["Whale oil [1].", "I do not know."]) as stage:
         stage.mount()
-        answer = stage.tree.ask("What does the lamp burn?", runner="vault")
+        answer = stage.tree.ask("What does the lamp burn?", runner="vault", tool_names=["readNote"])
         words = stage.last_words()
         assert words.startswith("# Additional context:\n\n<localSearch")
         assert "burns whale oil" in words
