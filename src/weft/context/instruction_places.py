@@ -54,13 +54,7 @@ def _places(plan: Plan, messages: Sequence[Message]) -> dict[int, list[Instructi
     composed = plan.written.composed
     if composed is None:
         return {}
-    first = int(composed.opened)
-    at = {
-        part.level: first + index
-        for index, (_, members) in enumerate(composed.sides)
-        for part in members
-        if part.level is not None
-    }
+    at = composed.places()
     levels = {plan.rows.at(level).id: level for level in plan.sent}
     places: dict[int, list[Instruction]] = {}
     for each in plan.request.parts.instructions:
