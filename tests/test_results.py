@@ -17,7 +17,10 @@ BARS = {
     "bar.fit-growth-exponent": r"growth exponent of rollingWindow",
     "bar.growing-chat-refit": r"a chat of 2,000 turns, fitted afresh",
     "bar.growing-chat-extend": r"a chat of 2,000 turns, extended",
-    "bar.growing-chat-sqlite": r"a chat of 2,000 turns, through SQLite",
+    "bar.growing-chat-sqlite": r"A chat of 2,000 turns through SQLite, every message committed",
+    "bar.context-fresh-sqlite": r"SQLite: a fresh context ÷ plain SQL",
+    "bar.context-fresh-postgres": r"PostgreSQL: a fresh context ÷ plain SQL",
+    "bar.context-extended": r"(SQLite|PostgreSQL): an extended context ÷ a fresh one",
     "bar.assembly-flat-in-depth": r"(SQLite|PostgreSQL), (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.postgres-flat-in-depth": r"PostgreSQL, (straight|zigzag): .* 100,000 ÷ 1,000",
     "bar.prefix-reuse-middle": r"linear, truncateMiddle, step 0.25: (prefix reused|cost ÷ uncached)",
@@ -39,10 +42,11 @@ def measured() -> dict[str, bool]:
 
 
 @covers("bar.measured-in-one-run")
-def test_every_bar_has_its_figure_in_one_report():
+def test_every_bar_that_is_held_has_its_figure_in_one_report():
     rows = measured()
-    for rule, pattern in BARS.items():
-        assert [bar for bar in rows if re.match(pattern, bar)], rule
+    built = {row["id"] for row in RULES if row["status"] == "built"}
+    for rule in built & BARS.keys():
+        assert [bar for bar in rows if re.match(BARS[rule], bar)], rule
 
 
 @covers(

@@ -4,7 +4,6 @@ import logging
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,7 +80,7 @@ def test_turns_share_what_they_share_in_the_store(fresh_loom, tmp_path):
 def test_a_request_without_a_model_or_without_a_node_is_not_kept(desk):
     turn = desk.ask("One")
     with pytest.raises(InvalidInputError, match="not prepared for a model"):
-        desk.grove.layers.keep(replace(turn.prepare(), agent=None))
+        desk.grove.layers.keep(turn.prepare().changed(agent=None))
     with pytest.raises(InvalidInputError, match="save the input as a node first"):
         desk.grove.layers.keep(turn.prepare(agent=desk.agent, text="not said"))
     with pytest.raises(InvalidInputError, match="not the id of an attempt"):

@@ -235,3 +235,14 @@ def test_the_preview_of_an_agent_is_what_it_is_sent(file_address, tmp_path):
         assert preview.delivery.request.tools == stage.sent[0].tools
         assert preview.messages == stage.sent[0].messages
         assert tuple(preview.envelope.llm_system) == stage.sent[0].system
+
+
+@covers("toolcall.monitored")
+@pytest.mark.parametrize("tools", [True, False])
+def test_another_runner_explains_that_tools_are_there_or_not(file_address, tmp_path, tools):
+    with staged(file_address, tmp_path, lambda *_: "Aye.", replace(PROFILE, tools=tools)) as stage:
+        stage.mount()
+        for runner in ("chat", "agent", "chat", "agent"):
+            stage.tree.ask(f"Ready for {runner}?", runner=runner)
+        asked = [node for node in stage.tree.path if node.text.startswith("Ready")]
+        assert [node.sent().warnings for node in asked] == [()] * 4

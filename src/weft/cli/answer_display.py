@@ -11,7 +11,7 @@ from weft.tree.citation import cited_sources
 from weft.tree.node import Status
 
 if TYPE_CHECKING:
-    from weft.grove.answer import Answer, AnswerStream
+    from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.runtime.runners.run_events import RunnerEvent
     from weft.runtime.tools.policy import ApprovalRequest, Approver
     from weft.tree.content import ToolCall
@@ -20,7 +20,7 @@ _ARGUMENTS = 100
 _YES = frozenset({"y", "yes"})
 
 
-def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[Answer, bool]":
+def show_answer(session: CliSession, stream: "AnswerStream") -> "tuple[TurnAnswer, bool]":
     """Print a turn until it ends; Ctrl-C stops it and keeps what came. The result, and whether it was stopped."""
     display = _AnswerDisplay(session)
     stopped = show_until_stopped(stream, display.show, display)

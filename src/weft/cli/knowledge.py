@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.grove.node import NodeHandle
     from weft.grove.tree import TreeHandle
     from weft.knowledge.tools.base import AnyTool
-    from weft.runtime.search.vault_indexer import VaultStatus
+    from weft.runtime.search.vault_status import VaultStatus
     from weft.tree.content import ToolCall
     from weft.tree.item import Item
     from weft.tree.json import JsonValue

@@ -1,7 +1,8 @@
 """Messages that the strictest provider accepts: users and assistants in turn, results after their calls."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from weft.context.items.blocks import attribute
@@ -15,7 +16,7 @@ from weft.tree.node import Role
 OPENING = "…"
 """A first user message where there is none."""
 CLOSING = "Continue."
-_OWN_SIDE = (Role.ASSISTANT, Role.TOOL)
+_OWN_SIDE = frozenset({Role.ASSISTANT, Role.TOOL})
 
 
 @dataclass(slots=True, eq=False)
@@ -46,16 +47,31 @@ class Joined(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Composed:
     messages: tuple[Message, ...]
-    sides: Sequence[tuple[Role, Sequence[Part]]]
-    """The parts of each message, without those that were added."""
+    parts: Sequence[Part]
+    """What they are made of, without what was added."""
     names: Mapping[str, str] | None
     opened: bool
     closed: bool
 
+    def places(self) -> dict[int, int]:
+        """The message of each level."""
+        first = int(self.opened)
+        return {
+            part.level: first + index
+            for index, (start, stop) in enumerate(_sides(self.parts))
+            for part in self.parts[start:stop]
+            if part.level is not None
+        }
+
     @property
     def joined(self) -> list[Joined]:
         """How every part went into its message."""
-        return [each for role, members in self.sides for each in _joined(role, members, self.names)]
+        sides = _sides(self.parts)
+        return [
+            each
+            for start, stop in sides
+            for each in _joined(_side(self.parts[start]), self.parts[start:stop], self.names)
+        ]
 
 
 def heading_of(author: str, names: Mapping[str, str]) -> str:
@@ -88,20 +104,24 @@ def _stays(block: Block, paired: PairedPart) -> bool:
     return block.call_id in paired.results if isinstance(block, ToolResult) else paired.words
 
 
-def compose(parts: Iterable[Part], *, names: Mapping[str, str] | None, prefill: bool) -> Composed:
+def compose(parts: Sequence[Part], *, names: Mapping[str, str] | None, prefill: bool) -> Composed:
     """Merge what one side says in a row, and see that a user begins and ends.
 
     With `names`, parts of one message by several authors are headed by them.
     """
-    sides = _sides(parts)
-    messages = [_message(role, members, names) for role, members in sides]
+    messages = [
+        # Nearly all are one part that was a message before.
+        (parts[start].alone if stop - start == 1 else None)
+        or _message(_side(parts[start]), parts[start:stop], names)
+        for start, stop in _sides(parts)
+    ]
     opened = bool(messages) and messages[0].role is not Role.USER
     if opened:
         messages.insert(0, Message(Role.USER, (Text(OPENING),)))
     closed = bool(messages) and messages[-1].role is Role.ASSISTANT and not prefill
     if closed:
         messages.append(Message(Role.USER, (Text(CLOSING),)))
-    return Composed(tuple(messages), sides, names, opened, closed)
+    return Composed(tuple(messages), parts, names, opened, closed)
 
 
 def _message(role: Role, members: Sequence[Part], names: Mapping[str, str] | None) -> Message:
@@ -130,18 +150,21 @@ def _joined(role: Role, members: Sequence[Part], names: Mapping[str, str] | None
     return found
 
 
-def _sides(parts: Iterable[Part]) -> list[tuple[Role, list[Part]]]:
-    """What stays together: runs of users, runs of assistants, and each result by itself."""
-    sides: list[tuple[Role, list[Part]]] = []
-    last: Role | None = None
-    for part in parts:
-        role = part.role if part.role in _OWN_SIDE else Role.USER
-        if role is last and role is not Role.TOOL:
-            sides[-1][1].append(part)
-        else:
-            sides.append((role, [part]))
-        last = role
-    return sides
+def _side(part: Part) -> Role:
+    """On whose side a part is: what is neither a model's nor a tool's is the user's."""
+    return part.role if part.role in _OWN_SIDE else Role.USER
+
+
+def _sides(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
+    """What stays together, from where to where: runs of users, runs of assistants, and each result by itself."""
+    roles = [role if (role := part.role) in _OWN_SIDE else Role.USER for part in parts]
+    tool, last = Role.TOOL, None
+    starts: list[int] = []
+    for index, role in enumerate(roles):
+        if role is not last or role is tool:
+            starts.append(index)
+            last = role
+    return pairwise([*starts, len(parts)])
 
 
 def _appended(message: tuple[Block, ...], blocks: tuple[Block, ...], heading: str) -> tuple[Block, ...]:

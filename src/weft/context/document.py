@@ -26,7 +26,7 @@ def document_of(parts: Iterable[Part]) -> str:
 
 def references_of(parts: Iterable[Part]) -> tuple[Message, ...]:
     """The references as one message, in their order; nothing where there are none."""
-    return compose(parts, names=None, prefill=False).messages
+    return compose(list(parts), names=None, prefill=False).messages
 
 
 def words_alone(_level: int, row: Candidate) -> Candidate:

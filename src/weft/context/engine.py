@@ -95,7 +95,7 @@ def lay_out(plan: Plan) -> Plan:
     """The system context, and what is before the words of each level."""
     if plan.request.loom is not None:
         plan.request = with_surroundings(plan.request, plan.request.loom, plan.outline)
-    plan.prices = prices_of(plan.request)
+    plan.prices = prices_of(plan.request, plan.outline)
     if is_layered(plan.request):
         lay_out_layers(plan)
     else:

@@ -131,6 +131,16 @@ class Fit(NamedTuple):
     def truncated(self) -> bool:
         return self.head < self.tail
 
+    def why(self, level: int) -> str:
+        """Why a level is kept."""
+        if not self.truncated:
+            return "fits"
+        if level == self.anchor:
+            return "the last user message"
+        if level < self.head:
+            return "part of the beginning"
+        return "recent" if level >= self.recent else "fits"
+
     def removed(self, stays: Iterable[int]) -> list[tuple[int, int]]:
         """The ranges that the cut removed: all between head and tail but the anchor and the levels that stay."""
         middle = {*stays} if self.anchor is None else {*stays, self.anchor}

@@ -39,7 +39,7 @@ class KeptLevel:
     tokens: int = 0
     """Of its own content, as it is sent."""
     shortened: bool = False
-    sources: list[KeptSource] = field(default_factory=list[KeptSource])
+    sources: tuple[KeptSource, ...] = ()
     preface: Preface | None = None
     heading: int = 0
     """Tokens of a heading between the preface and the words."""
@@ -69,13 +69,8 @@ class WrittenLevels(NamedTuple):
 
 def write_levels(plan: Plan, contents: Mapping[str, Content]) -> list[KeptLevel]:
     """Every kept level as it is sent; those that an earlier context wrote the same way are its."""
-    known, write = plan.known, _LevelWriter(plan, contents).level
-    levels = [known.get(number) or write(number) for number in plan.kept]
-    if plan.is_reusable:
-        special = plan.special
-        fresh = (level for level in levels if level.number not in known)
-        plan.rows.rendered.update((level.number, level) for level in fresh if level.number not in special)
-    return levels
+    known, write = plan.known, _LevelWriter(plan, contents).written
+    return [known.get(number) or write(number) for number in plan.kept]
 
 
 def join_levels(plan: Plan, levels: Sequence[KeptLevel]) -> WrittenLevels:
@@ -116,6 +111,8 @@ def _put_before_turn(plan: Plan, levels: Sequence[KeptLevel]) -> Part | None:
 
 def parts_in_order(plan: Plan, levels: Iterable[KeptLevel], marker: Part | None) -> list[Part]:
     """All parts, with the marker where something was left out."""
+    if marker is None:
+        return [part for level in levels for part in level.parts]
     parts: list[Part] = []
     for level in levels:
         if marker is not None and level.number >= plan.cut.head:
@@ -144,10 +141,29 @@ class _LevelWriter:
         self.contents = contents
         self.request = plan.request
         self.estimator = plan.request.estimator
+        self.special = plan.special
+        self.memory = plan.rows.memory.levels if plan.is_reusable else None
+        self.whole: Mapping[str, Content] = contents if plan.request.dialogue and plan.is_reusable else {}
+        """What is sent as it is, where nothing is special."""
 
-    def level(self, number: int) -> KeptLevel:
+    def written(self, number: int) -> KeptLevel:
+        """A level, kept for later contexts where they can take it as it is."""
+        row = self.plan.rows.at(number)
+        if number in self.special:
+            return self.level(row, number)
+        content = self.whole.get(row.id) if row.kind == "text" and row.tools is None else None
+        if content is None:
+            level = self.level(row, number)
+        else:
+            # Nearly all: the words of a node as they are.
+            part = Part(_SPEAKERS.get(row.role, Role.USER), blocks_of(content), row.author, number)
+            level = KeptLevel(number, row, [part], row.tokens, content=content)
+        if self.memory is not None:
+            self.memory[number] = level
+        return level
+
+    def level(self, row: Candidate, number: int) -> KeptLevel:
         plan = self.plan
-        row = plan.rows.at(number)
         level = KeptLevel(number, row, preface=plan.prefaces.get(number))
         if number in plan.beside or number in plan.cut.shortened:
             extras, own = plan.allowed(number)
@@ -169,7 +185,7 @@ class _LevelWriter:
         part = Part(Role.USER, reference_blocks(extra, content))
         if request.dialogue:
             level.parts.append(part)
-        level.sources.append(KeptSource(extra, part, tokens + frame_tokens(extra, self.estimator), shortened))
+        level.sources += (KeptSource(extra, part, tokens + frame_tokens(extra, self.estimator), shortened),)
 
     def _add_words(self, level: KeptLevel, row: Candidate, most: int) -> None:
         content = shown_content_of(self.request, row.id, self.contents)

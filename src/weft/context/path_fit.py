@@ -16,9 +16,7 @@ from weft.context.rows import (
     Prices,
     Reason,
     answers_of,
-    bound_of,
     columns_of,
-    left_out_of,
     sources_beside,
 )
 from weft.context.tokens import Estimator
@@ -54,7 +52,7 @@ def require_room(plan: Plan) -> None:
         raise system_over(system.tokens, plan.request.budget, system.sizes, library=library)
 
 
-def prices_of(request: ContextRequest) -> Prices:
+def prices_of(request: ContextRequest, rows: PathOutline) -> Prices:
     """What assembly adds to each level of a request."""
     estimator = request.estimator
     heading = None
@@ -62,7 +60,7 @@ def prices_of(request: ContextRequest) -> Prices:
         heading = partial(_given_tokens, request.headings, estimator)
     elif request.dialogue and request.preferences.name_authors:
         heading = partial(_heading_tokens, request.authors, estimator)
-    if request.dialogue and not request.profile.tools:
+    if request.dialogue and not request.profile.tools and rows.has_tools:
         heading = partial(_tagged_tokens, heading)
     return Prices(
         estimator=estimator,
@@ -94,9 +92,7 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
     request, rows, prices = plan.request, plan.rows, plan.prices
     beside: Mapping[int, tuple[ExtraSource, ...]] = plan.beside if request.refers else {}
     between, masks = rows.between, request.masks
-    own = left_out_of(rows.tail, bound_of(rows.tail))
-    reasons = _reasons(own, rows.first)
-    tail = columns_of(
+    tail, own = columns_of(
         rows.tail,
         prices,
         beside,
@@ -104,8 +100,9 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
         start=rows.tail_start,
         known_before=between is None,
         masks=masks,
-        reasons=own,
+        memory=rows.memory,
     )
+    reasons = _reasons(own, rows.first)
     last_user = _last_user(rows, reasons, tail) if request.dialogue else None
 
     def floor_of(level: int) -> int:
@@ -119,9 +116,8 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
 
     if between is None:
         return Sketch(tail=tail, last_user=last_user, floor_of=floor_of, parts_of=parts_of), reasons
-    own = left_out_of(rows.head, bound_of(rows.head))
+    head, own = columns_of(rows.head, prices, beside, masks=masks)
     reasons |= _reasons(own, 0)
-    head = columns_of(rows.head, prices, beside, masks=masks, reasons=own)
     sketch = Sketch(
         tail=tail, head=head, between=between, last_user=last_user, floor_of=floor_of, parts_of=parts_of
     )
@@ -129,7 +125,9 @@ def _sketch(plan: Plan) -> tuple[Sketch, dict[int, Reason]]:
 
 
 def _reasons(own: Sequence[Reason | None], first: int) -> dict[int, Reason]:
-    return {first + index: reason for index, reason in enumerate(own) if reason is not None}
+    return (
+        {first + index: reason for index, reason in enumerate(own) if reason is not None} if any(own) else {}
+    )
 
 
 def _last_user(rows: PathOutline, reasons: Mapping[int, Reason], tail: Columns) -> tuple[int, int] | None:

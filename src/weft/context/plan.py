@@ -134,7 +134,7 @@ class Plan:
     @cached_property
     def known(self) -> "dict[int, KeptLevel]":
         """The kept levels that an earlier context wrote as this one would."""
-        rendered, rows, special = self.rows.rendered, self.rows, self.special
+        rendered, rows, special = self.rows.memory.levels, self.rows, self.special
         if not rendered or not self.is_reusable:
             return {}
         head, tail, first = rows.head, rows.tail, rows.first
@@ -151,9 +151,7 @@ class Plan:
         """Ids of the nodes whose contents rendering needs."""
         ids: dict[str, None] = {}
         beside, reasons, at, known = self.beside, self.reasons, self.rows.at, self.known
-        for level in self.kept:
-            if level in known:
-                continue
+        for level in [level for level in self.kept if level not in known]:
             if level in beside and self.request.refers:
                 ids |= {extra.id: None for extra in beside[level] if extra.left_out is None}
             if level not in reasons:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.context.fit import Marker, Room, Rules, grid_step, head_reach
 from weft.context.items.blocks import ToolOutput
@@ -44,6 +44,8 @@ class Profile:
     """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
     tools: bool = True
     """Whether calls and results are sent as such; elsewhere they are words, within tags."""
+    system_anywhere: bool = False
+    """Whether system messages may follow a user's message in mid-conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,13 @@ class ContextRequest:
     """Messages after a document: the turns of a run that is going on."""
     held_back: int = 0
     """Tokens of the budget that are not used: an exact count of the whole was larger than of its parts."""
+
+    def changed(self, **values: Any) -> "ContextRequest":
+        """The same with other values of some fields: `replace` would set each of the many one by one."""
+        copy, own = object.__new__(ContextRequest), self.__dict__
+        # Not what was computed from them.
+        copy.__dict__.update({name: own[name] for name in ContextRequest.__dataclass_fields__}, **values)
+        return copy
 
     @property
     def dialogue(self) -> bool:

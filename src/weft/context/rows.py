@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from itertools import accumulate
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from weft.context.columns import Columns, SkippedRange
@@ -22,6 +24,7 @@ SPOKEN = frozenset({"text", "mixed"})
 """Kinds that may have words for a document."""
 _WORDS = frozenset({"text", "tool_result"})
 _CALLING = frozenset({"tool_call", "mixed"})
+_TEXT = frozenset({"text"})
 
 
 class Reason(StrEnum):
@@ -43,6 +46,7 @@ class Reason(StrEnum):
 
 
 _OWN = frozenset({None, Reason.UNPAIRED})
+_IS_SAID = partial(is_, None)
 _GONE = frozenset({Reason.EXCLUDED, Reason.PRUNED, Reason.HIDDEN, Reason.ANNOTATION})
 
 Annotations: TypeAlias = bool | frozenset[str]
@@ -140,6 +144,38 @@ class Candidate(NamedTuple):
         return sum(mask.saved for mask in self.masks[: self.masked]) if self.masked else 0
 
 
+class KnownCosts(NamedTuple):
+    """What levels cost that have nothing beside them and no part of a tool group: it stays so while a path grows."""
+
+    rows: Sequence[Candidate]
+    reasons: list[Reason | None]
+    costs: list[int]
+    spoken: str | None
+    """Whose words the last ones were that count."""
+
+    def place_of(self, rows: Sequence[Candidate]) -> int | None:
+        """Where these rows begin among the known ones, if they go on with them."""
+        first = rows[0] if rows else None
+        if first is None or first.kind != "text" or first.role == "tool":
+            return None
+        start = next((index for index, row in enumerate(self.rows) if row is first), None)
+        if start is None or self.reasons[start] is not None:
+            return None
+        known = self.rows[start:]
+        # With the last one's words the known part ends: what follows cannot be bound to it.
+        ended = known[-1].kind == "text" and known[-1].role != "tool"
+        return start if ended and known == rows[: len(known)] else None
+
+
+@dataclass(slots=True, eq=False)
+class PathMemory:
+    """What contexts of a path have worked out that later ones of the same path need not do again."""
+
+    levels: "dict[int, KeptLevel]" = field(default_factory=dict[int, "KeptLevel"])
+    """Levels as they were written, by their numbers."""
+    costs: KnownCosts | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathOutline:
     """A path as far as it was read: all of it as `tail`, or both ends and what lies between."""
@@ -149,16 +185,18 @@ class PathOutline:
     between: SkippedRange | None = None
     start: int | None = None
     """The ruler before the first level, where that is not its end less its tokens."""
-    rendered: "dict[int, KeptLevel]" = field(
-        default_factory=dict[int, "KeptLevel"], compare=False, repr=False
-    )
-    """Levels of this path as an earlier context wrote them, by their numbers."""
+    memory: PathMemory = field(default_factory=PathMemory, compare=False, repr=False)
     first: int = field(init=False)
     """The level at which the tail begins."""
 
     def __post_init__(self) -> None:
         first = 0 if self.between is None else len(self.head) + self.between.levels
         object.__setattr__(self, "first", first)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether any level calls tools or holds their results."""
+        return any([row.tools for rows in (self.head, self.tail) for row in rows])  # noqa: C419 - faster than a generator
 
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
@@ -271,6 +309,17 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
     return bytes(bound)
 
 
+def are_plain(rows: Sequence[Candidate]) -> bool:
+    """Whether all levels are words that are said, none of them a tool's."""
+    # Lists and sets of one attribute each are the fastest way through many rows.
+    return (
+        {row.kind for row in rows} <= _TEXT
+        and "tool" not in {row.role for row in rows}
+        and not any([row.left_out for row in rows])  # noqa: C419 - see above
+        and all([row.tokens for row in rows])  # noqa: C419 - see above
+    )
+
+
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     """Each level's reason to be left out; a tool group is in or out as one."""
     reasons = [row.left_out or (None if row.tokens or row.before else Reason.EMPTY) for row in rows]
@@ -326,22 +375,66 @@ def columns_of(
     start: int = 0,
     known_before: bool = True,
     masks: MaskRule | None = None,
-    reasons: Sequence[Reason | None] | None = None,
-) -> Columns:
-    """The columns that fitting reads. `start` is the ruler before the first row, whose level is `first`.
+    memory: PathMemory | None = None,
+) -> tuple[Columns, list[Reason | None]]:
+    """The columns that fitting reads, and each level's reason to be left out.
 
-    `beside` has the sources before each level's message, as `sources_beside` places them; `reasons` are the
-    levels' own, as `left_out_of` gives them, where they are known already.
+    `start` is the ruler before the first row, whose level is `first`. `beside` has the sources before each
+    level's message, as `sources_beside` places them.
 
     With `known_before` false the first level may follow one of its own role, and is
     priced with the joint.
     """
-    bound = bound_of(rows)
-    if reasons is None:
+    plain = not beside and masks is None and prices.heading is None
+    known = memory.costs if memory is not None and plain else None
+    place = None if known is None else known.place_of(rows)
+    count = 0 if known is None or place is None else len(known.rows) - place
+    # What is new begins after words, or is all there is.
+    bound = bound_of(rows) if not count else bytes(count) + bound_of(rows[count - 1 :])[1:]
+    if known is None or place is None or 1 in bound:
         reasons = left_out_of(rows, bound)
+        costs, spoken = _costs_of(rows, reasons, prices, beside, first, spoken=None if known_before else "?")
+    else:
+        later = rows[count:]
+        new = left_out_of(later, bytes(len(later)))
+        added, spoken = _costs_of(later, new, prices, beside, first + count, spoken=known.spoken)
+        reasons, costs = known.reasons[place:] + new, known.costs[place:] + added
+        costs[0] = rows[0].tokens + rows[0].before + prices.seam + (0 if known_before else prices.joint)
+    if memory is not None and plain and 1 not in bound:
+        memory.costs = KnownCosts(rows, reasons, costs, spoken)
+    ruler = [start, *[row.ruler for row in rows]]
+    results, whole = None, None
+    if masks is not None and masks.step and any(row.masks for row in rows):
+        results = results_in(rows, ruler, masks)
+        whole = [0, *accumulate(cost + row.hidden for cost, row in zip(costs, rows, strict=True))]
+    roles = [row.role for row in rows]
+    if any(reasons):
+        roles = ["user" if reason else role for role, reason in zip(roles, reasons, strict=True)]
+    columns = Columns(
+        sums=[0, *accumulate(costs)],
+        roles=roles,
+        bound=bound,
+        spoken=bytes(map(_IS_SAID, reasons)),
+        ids=[row.local_id for row in rows],
+        ruler=ruler,
+        whole=whole,
+        results=results,
+    )
+    return columns, reasons
+
+
+def _costs_of(
+    rows: Sequence[Candidate],
+    reasons: Sequence[Reason | None],
+    prices: Prices,
+    beside: Mapping[int, tuple[ExtraSource, ...]],
+    first: int,
+    *,
+    spoken: str | None,
+) -> tuple[list[int], str | None]:
+    """What each level adds, and whose words the last ones are. `spoken` are the ones before; `?`: not known."""
     costs: list[int] = []
     seam, joint, heading = prices.seam, prices.joint, prices.heading
-    spoken: str | None = None if known_before else "?"
     for level, (row, reason) in enumerate(zip(rows, reasons, strict=True), first):
         cost = sum(map(prices.of_source, beside[level])) if level in beside else 0
         if reason is None:
@@ -355,21 +448,7 @@ def columns_of(
         elif cost:
             spoken = "?"
         costs.append(cost)
-    ruler = [start, *(row.ruler for row in rows)]
-    results, whole = None, None
-    if masks is not None and masks.step and any(row.masks for row in rows):
-        results = results_in(rows, ruler, masks)
-        whole = [0, *accumulate(cost + row.hidden for cost, row in zip(costs, rows, strict=True))]
-    return Columns(
-        sums=[0, *accumulate(costs)],
-        roles=["user" if reason is not None else row.role for row, reason in zip(rows, reasons, strict=True)],
-        bound=bound,
-        spoken=bytes(reason is None for reason in reasons),
-        ids=[row.local_id for row in rows],
-        ruler=ruler,
-        whole=whole,
-        results=results,
-    )
+    return costs, spoken
 
 
 def results_in(rows: Sequence[Candidate], ruler: Sequence[int], rule: MaskRule) -> ToolResults:

@@ -169,6 +169,9 @@ def tag_tokens(row: Candidate) -> int:
 
 def in_words(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Messages for a model without tool calling: every call and result as text, block for block."""
+    kinds = {type(block) for message in messages for block in message.blocks}
+    if not kinds & {ToolCall, ToolResult}:
+        return tuple(messages)
     names = {
         block.id: block.name
         for message in messages

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TurnAnswer:
     """What a runner's turn came to."""
 
     run: str
@@ -80,7 +80,7 @@ class Answer:
         }
 
 
-class AnswerStream(EventStream[RunnerEvent, Answer]):
+class AnswerStream(EventStream[RunnerEvent, TurnAnswer]):
     """A runner's turn as it goes on: iterate it for events, plainly or in an event loop.
 
     Leave its `with` early, or call `stop`, and it ends: what came is kept.
@@ -113,14 +113,14 @@ class AnswerStream(EventStream[RunnerEvent, Answer]):
             case _:
                 pass
 
-    def _result(self) -> Answer:
+    def _result(self) -> TurnAnswer:
         began, finished = self._began, self._finished
         if began is None or finished is None:
             raise RuntimeError("the run has no end yet")
         if finished.error is not None and finished.reply is None:
             raise finished.error
         reply = finished.reply
-        return Answer(
+        return TurnAnswer(
             run=self._run.id,
             runner=self._run.runner,
             tree_id=began.tree_id,

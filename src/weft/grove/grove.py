@@ -43,7 +43,7 @@ from weft.tree.tree import Mode
 if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
-    from weft.grove.answer import Answer, AnswerStream
+    from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.grove.search import SearchHit
     from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
@@ -369,7 +369,7 @@ class Grove:
         return [ProjectHandle(self, project) for project in self._read.projects(archived=archived)]
 
     @takes_options(GroveAskOptions)
-    def ask(self, options: GroveAskOptions) -> "Answer":
+    def ask(self, options: GroveAskOptions) -> "TurnAnswer":
         """Ask in the last tree, and wait for the answer; without a tree one is planted: `loom.ask("Why the fog?")`."""
         with self.ask_stream(**options.keywords()) as stream:
             return stream.result()

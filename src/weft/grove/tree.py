@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weft.context.envelope import Envelope
     from weft.context.result import Context
     from weft.grove.agent import Collaborated
-    from weft.grove.answer import Answer, AnswerStream
+    from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.grove.search import SearchHit
     from weft.provenance.findings import Report
     from weft.runtime.collaboration.commands.session import CommandResults
@@ -309,7 +309,7 @@ class TreeHandle(Handle[Tree]):
         return self._grove.generations.stream(self.id, None, options)
 
     @takes_options(AskOptions)
-    def ask(self, options: AskOptions) -> "Answer":
+    def ask(self, options: AskOptions) -> "TurnAnswer":
         """Ask here, and wait for the answer: `tree.ask("Why the fog?", runner="vault")`.
 
         The question becomes a node, and the answer one below it.

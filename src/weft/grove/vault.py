@@ -15,7 +15,8 @@ from weft.knowledge.retrieval import Period, Retrieval
 from weft.runtime.contexts.items import item_of, notes_tagged, read_items
 from weft.runtime.operations.projects import MountVault, UnmountVault, mounted_in
 from weft.runtime.search.retrieval import retrieve
-from weft.runtime.search.vault_indexer import VaultStatus, index_vault, rebuild_vault, status_of
+from weft.runtime.search.vault_indexer import index_vault, rebuild_vault
+from weft.runtime.search.vault_status import VaultStatus, status_of
 from weft.tree.item import Item
 from weft.tree.progress import Progress, silent
 from weft.tree.reference import Vault

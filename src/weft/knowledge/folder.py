@@ -24,6 +24,7 @@ _DEPTH_LIMIT = 64
 _ENTRY_LIMIT = 1_000_000
 """Entries that are examined, notes or not."""
 _NOTES = (".md", ".markdown", ".txt")
+_NAMED = frozenset({"file", "link", "other"})
 _PROBLEMS = {
     "link": "it is a link: the note is indexed at its own path",
     "out": "it is a link to a file outside the folder, or cannot be read",
@@ -83,6 +84,8 @@ def is_note(path: str) -> bool:
 
 def _is_unicode(name: str) -> bool:
     """True if a name can be stored and sent; Python gives other bytes of a file system as surrogates."""
+    if name.isascii():
+        return True
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -126,10 +129,10 @@ class Folder:
             raise InvalidInputError(f"{under[:200]!r} is not a folder", hint="name a folder of the vault")
         paths: list[str] = []
         left_out = 0
-        for path, entry, kind in self._listed(start):
+        for path, _, kind in self._listed(start):
             if kind == "out":
                 left_out += 1
-            elif kind in {"file", "link"} and is_note(entry.name):
+            elif kind != "other":
                 paths.append(path)
         return FolderListing(tuple(sorted(paths)), left_out)
 
@@ -137,7 +140,7 @@ class Folder:
         """Every file that is a note by name, links included, with what tells whether it was changed."""
         files: list[ScannedFile] = []
         for path, entry, kind in self._listed(self.root):
-            if kind in {"hidden", "folder"} or not is_note(entry.name) or not _is_unicode(path):
+            if kind == "out" and not (is_note(entry.name) and _is_unicode(path)):
                 continue
             try:
                 about = entry.stat(follow_symlinks=False)
@@ -197,17 +200,21 @@ class Folder:
             return False
 
     def _listed(self, start: Path) -> Iterator[tuple[str, os.DirEntry[str], str]]:
-        """The same as `_walk`, up to the limits of a vault."""
+        """What `_walk` gives of notes by name, and all that must not be followed; up to the limits of a vault."""
         notes = 0
-        for number, (path, entry, kind) in enumerate(self._walk(start)):
+        for number, each in enumerate(self._walk(start)):
             if number == _ENTRY_LIMIT:
                 raise LimitExceededError(f"{self.root} has more than {_ENTRY_LIMIT:,} files")
-            notes += kind in {"file", "link"} and is_note(entry.name)
-            if notes > FILE_LIMIT:
-                raise LimitExceededError(
-                    f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
-                )
-            yield path, entry, kind
+            kind = each[2]
+            if kind in _NAMED and is_note(each[0]):
+                notes += 1
+                if notes > FILE_LIMIT:
+                    raise LimitExceededError(
+                        f"{self.root} has more than {FILE_LIMIT:,} notes", hint="mount a folder inside it"
+                    )
+                yield each
+            elif kind == "out":
+                yield each
 
     def _walk(self, start: Path) -> Iterator[tuple[str, os.DirEntry[str], str]]:
         """Everything below a folder by path, with its kind; hidden files and folders are of the kind `hidden`.

@@ -1,8 +1,9 @@
 """A path read from both ends, its instructions and its attachments: flat in depth, on any shape of tree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -19,11 +20,14 @@ from sqlalchemy import (
 )
 
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, NodeRow
+from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, LightRow, NodeRow, PathRow, tuple_maker
 from weft.store.session import Dialect, Session, grouped
 from weft.store.tree_statements import ANCESTOR_AT_DEPTH, TAIL, UNBOUNDED, climb, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
+R = TypeVar("R")
+_DEPTH = attrgetter("depth")
+_PATH_ROW = tuple_maker(PathRow)
 _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 
@@ -52,21 +56,28 @@ def _marked(pointer: str) -> Select[Any]:
     )
 
 
-_TAIL_TO = tail_while(lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")))
+_LIGHT = PathRow._fields
+_GROWN = tail_while(columns=_LIGHT, texts=True)
+_TAIL_TO = tail_while(
+    lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")), columns=_LIGHT
+)
 _AMOUNT: BindParameter[Any] = bindparam("amount")
 _beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
 _FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
 _END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
-_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END))
-_TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery())
+_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END), columns=_LIGHT)
+_TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery(), columns=_LIGHT)
 
 
 _MOST_LEFT_OUT = 500
 """So many places that contexts may leave out are looked for in a part of a path, on all branches: the newest."""
 
 
-def _between() -> Select[Any]:
-    """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path."""
+def _between() -> Select[*tuple[Any, ...]]:
+    """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path.
+
+    Of what is above it the nearest, as many as `limit` says beside its first level.
+    """
     # In words, not bound: only so is the index of these nodes known to do.
     wanted = (
         select(_nodes.c.tree, _nodes.c.position, _nodes.c.depth)
@@ -114,9 +125,10 @@ def _between() -> Select[Any]:
     )
     way = way.union_all(step)
     reached = and_(way.c.depth == way.c.goal + 1, way.c.parent == way.c.place)
-    above = _nodes.alias("above")
+    above, start_at = _nodes.alias("above"), ANCESTOR_AT_DEPTH.scalar_subquery()
+    top = tail_while(start_at=start_at, columns=("key",))
     keys = union(
-        select(ANCESTOR_AT_DEPTH.scalar_subquery()),
+        top,
         select(bindparam("the_node", type_=_nodes.c.key.type)),
         select(way.c.place).where(reached),
         select(way.c.key).where(reached),
@@ -125,7 +137,8 @@ def _between() -> Select[Any]:
         .join(above, and_(above.c.tree == way.c.tree, above.c.key == way.c.place))
         .where(reached),
     )
-    return select(_nodes).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys)).order_by(_nodes.c.depth)
+    light = [_nodes.c[name] for name in _LIGHT]
+    return select(*light).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys))
 
 
 _BETWEEN = _between()
@@ -160,10 +173,25 @@ def _notes(dialect: Dialect) -> Select[Any]:
     )
 
 
+def _down(rows: list[tuple[Any, ...]], make: Callable[[tuple[Any, ...]], R]) -> list[R]:
+    """Rows of one path, root side first. A database would sort all of their columns."""
+    made = list(map(make, rows))
+    made.sort(key=_DEPTH)
+    return made
+
+
 def walk_up(session: Session, tree: int, position: int, limit: int | None = None) -> list[NodeRow]:
     """A position and its ancestors, root side first: one query at any depth."""
     values = {"in_tree": tree, "at_position": position, "limit": UNBOUNDED if limit is None else limit}
-    return [NodeRow._make(row) for row in session.rows(TAIL, values)]
+    return _down(session.rows(TAIL, values), NodeRow._make)
+
+
+def walk_up_with_texts(session: Session, tree: int, position: int, limit: int) -> list[tuple[PathRow, str]]:
+    """A position and its nearest ancestors, root side first, each with its stored content."""
+    values = {"in_tree": tree, "at_position": position, "limit": limit}
+    rows = session.rows(_GROWN, values)
+    texts = {row[0]: row[-1] for row in rows}
+    return [(row, texts[row.key]) for row in _down(rows, lambda row: _PATH_ROW(row[:-1]))]
 
 
 def ancestor_at_depth(session: Session, tree: int, position: int, depth: int) -> int:
@@ -181,28 +209,31 @@ def notes_on(session: Session, tree: int, positions: Sequence[int]) -> dict[int,
 
 def tail_to(
     session: Session, tree: int, position: int, *, floor: int, least: int, limit: int
-) -> list[NodeRow]:
+) -> list[PathRow]:
     """The end of a path, root side first, in one query: until the ruler is at `floor`, `least` of them at least."""
     values = {"in_tree": tree, "at_position": position, "floor": floor, "least": least, "limit": limit}
-    return [NodeRow._make(row) for row in session.rows(_TAIL_TO, values)]
+    return _down(session.rows(_TAIL_TO, values), _PATH_ROW)
 
 
-def head_to(session: Session, tree: int, position: int, amount: int) -> list[NodeRow]:
+def head_to(session: Session, tree: int, position: int, amount: int) -> list[PathRow]:
     """The beginning of the path to a position, in one query: until the ruler passes an amount, if it does."""
     values = {"in_tree": tree, "at_position": position, "amount": amount, "limit": UNBOUNDED}
-    return [NodeRow._make(row) for row in session.rows(_HEAD_TO, values)]
+    return _down(session.rows(_HEAD_TO, values), _PATH_ROW)
 
 
-def top_to(session: Session, tree: int, position: int, depth: int) -> list[NodeRow]:
+def top_to(session: Session, tree: int, position: int, depth: int) -> list[PathRow]:
     """The beginning of the path to a position, in one query: to a depth."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth, "limit": UNBOUNDED}
-    return [NodeRow._make(row) for row in session.rows(_TOP, values)]
+    return _down(session.rows(_TOP, values), _PATH_ROW)
 
 
-def rows_between(session: Session, tree: int, position: int, *, above: int, last: NodeRow) -> list[NodeRow]:
+def rows_between(
+    session: Session, tree: int, position: int, *, above: int, last: LightRow, top: bool = False
+) -> list[PathRow]:
     """A part of the path to a position, below a depth and down to a node's parent.
 
     Of it both ends, and all that contexts may leave out there, with what is before and after it.
+    With `top`, all that is above it, too.
     """
     values = {
         "in_tree": tree,
@@ -211,8 +242,9 @@ def rows_between(session: Session, tree: int, position: int, *, above: int, last
         "the_node": last.parent,
         "above": above,
         "below": last.depth,
+        "limit": above + 2 if top else 1,
     }
-    return [NodeRow._make(row) for row in session.rows(_BETWEEN, values)]
+    return _down(session.rows(_BETWEEN, values), _PATH_ROW)
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:

@@ -1,9 +1,10 @@
 """Light rows as the database keeps them, and how a child's follow from its parent's."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from weft.tree.agent import AgentType, Permission
 from weft.tree.attempt import AttemptOutcome
@@ -13,6 +14,7 @@ from weft.tree.measure import Measure
 from weft.tree.node import Role, Status
 from weft.tree.tree import Mode, jump_depth
 
+T = TypeVar("T")
 EDGE_TYPES = (EdgeType.CONTINUATION, EdgeType.ANNOTATION)
 SOURCE_ROLES = (SourceRole.PRIMARY, SourceRole.CONTEXT, SourceRole.INSTRUCTION)
 ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.TOOL)
@@ -27,6 +29,7 @@ OUTCOMES = (
 )
 KINDS = ("text", "image", "audio", "tool_call", "tool_result", "thinking", "mixed")
 """Stored as their index: append only."""
+TEXT_KIND = KINDS.index("text")
 
 _PERMISSIONS = (
     Permission.LOOM_AWARE,
@@ -100,6 +103,39 @@ class NodeRow(NamedTuple):
     def parent_node(self) -> int | None:
         """The version of the parent that this node was written after."""
         return self.parent if self.written_after is None else self.written_after
+
+
+def tuple_maker(kind: type[T]) -> Callable[[tuple[Any, ...]], T]:
+    """A named tuple's `_make`, in C: for what a path has hundreds of."""
+    return partial(tuple.__new__, cast("Any", kind))  # pyright: ignore[reportUnknownMemberType] - of what, `kind` says
+
+
+class PathRow(NamedTuple):
+    """One row of `nodes` as far as a context is planned by it."""
+
+    key: int
+    ulid: str
+    local_id: str
+    position: int
+    parent: int | None
+    depth: int
+    edge_type: int
+    author: int
+    role: int
+    kind: int
+    narrow: int
+    wide: int
+    ruler: int
+    flags: int
+    pruned: int | None
+    hidden: int | None
+
+    @property
+    def live(self) -> bool:
+        return self.pruned is None and self.hidden is None
+
+
+LightRow: TypeAlias = NodeRow | PathRow
 
 
 class PositionRow(NamedTuple):
@@ -188,4 +224,4 @@ def dump_content(content: Content) -> str:
 
 
 def load_content(kind: int, stored: str) -> Content:
-    return Text(stored) if KINDS[kind] == "text" else content_from_wire(json.loads(stored))
+    return Text(stored) if kind == TEXT_KIND else content_from_wire(json.loads(stored))

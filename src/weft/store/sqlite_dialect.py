@@ -7,12 +7,12 @@ never change.
 """
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -211,7 +211,7 @@ class SqliteDialect:
         return column.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
 
     def keys(self, keys: Sequence[int]) -> object:
-        return json.dumps(list(keys))
+        return orjson.dumps(list(keys)).decode()
 
     def fetch(self, driver: Any, sql: str, parameters: Any) -> list[tuple[Any, ...]]:
         return driver.execute(sql, parameters).fetchall()

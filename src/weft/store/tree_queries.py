@@ -6,14 +6,14 @@ along for the reason given in `tree_statements`.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import PRIME, is_ulid, normalise_reference
 from weft.store import schema
-from weft.store.rows import EDGE_TYPES, Flag, NodeRow
+from weft.store.rows import EDGE_TYPES, Flag, LightRow, NodeRow
 from weft.store.session import Session, grouped
 from weft.store.tree_statements import (
     ALL_CHILDREN,
@@ -28,6 +28,7 @@ from weft.store.tree_statements import (
 )
 from weft.tree.edge import EdgeType
 
+R = TypeVar("R", bound=LightRow)
 Selections = Mapping[int, int]
 """Position → the version an agent looks at."""
 
@@ -83,12 +84,12 @@ def selections_of(session: Session, tree: int, agent: int) -> Selections:
     return dict(session.rows(SELECTIONS, {"in_tree": tree, "by_agent": agent}))
 
 
-def resolve(session: Session, tree: int, rows: Sequence[NodeRow], selections: Selections) -> list[NodeRow]:
+def resolve(session: Session, tree: int, rows: Sequence[R], selections: Selections) -> list[NodeRow | R]:
     """Each position as its selected version, else the latest that is live, else the latest."""
     later = versions_at(session, tree, [row.position for row in rows])
-    resolved: list[NodeRow] = []
+    resolved: list[NodeRow | R] = []
     for row in rows:
-        versions = [row, *later.get(row.position, ())]
+        versions: list[NodeRow | R] = [row, *later.get(row.position, ())]
         live = [version for version in versions if version.live]
         chosen = selections.get(row.position)
         picked = next((version for version in live if version.key == chosen), None)

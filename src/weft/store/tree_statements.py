@@ -123,22 +123,41 @@ def texts_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
     )
 
 
+@cache
+def contents_by_keys(dialect: Dialect) -> Select[*tuple[Any, ...]]:
+    """Without the summaries."""
+    return texts_by_keys(dialect).with_only_columns(schema.texts.c.node, schema.texts.c.content)
+
+
 def tail_while(
-    *further: Callable[[CTE], ColumnElement[bool]], start_at: ColumnElement[Any] | None = None
-) -> Select[Any]:
-    """A position and its nearest ancestors, at most `limit` of them and as long as all agree, root side first."""
+    *further: Callable[[CTE], ColumnElement[bool]],
+    start_at: ColumnElement[Any] | None = None,
+    columns: Sequence[str] | None = None,
+    texts: bool = False,
+) -> Select[*tuple[Any, ...]]:
+    """A position and its nearest ancestors, at most `limit` of them and as long as all agree.
+
+    In no order. `columns` are those of `nodes` to read, all if not given; with `texts` the node's content follows.
+    """
     end: ColumnElement[Any] = bindparam("at_position") if start_at is None else start_at
-    start = select(_nodes, literal(1).label("step")).where(_nodes.c.tree == _tree, _nodes.c.key == end)
+    # The recursion carries what it needs, and no more: the rows are looked up once it has ended.
+    carried = [_nodes.c[name] for name in ("tree", "key", "parent", "ruler")]
+    start = select(*carried, literal(1).label("step")).where(_nodes.c.tree == _tree, _nodes.c.key == end)
     tail = start.cte("tail", recursive=True)
     above = (
-        select(_nodes, tail.c.step + 1)
+        select(*carried, tail.c.step + 1)
         .select_from(tail)
         .join(_nodes, and_(_nodes.c.tree == tail.c.tree, _nodes.c.key == tail.c.parent))
         .where(tail.c.step < bindparam("limit"), *(agrees(tail) for agrees in further))
     )
     tail = tail.union_all(above)
-    columns = [tail.c[name] for name in _nodes.c.keys()]  # noqa: SIM118 - a column collection
-    return select(*columns).order_by(tail.c.depth)
+    node, text = _nodes.alias("node"), schema.texts
+    read: list[Any] = [node] if columns is None else [node.c[name] for name in columns]
+    rows = tail.join(node, and_(node.c.tree == tail.c.tree, node.c.key == tail.c.key))
+    if texts:
+        read.append(text.c.content)
+        rows = rows.join(text, and_(text.c.tree == node.c.tree, text.c.node == node.c.key))
+    return select(*read).select_from(rows)
 
 
 TAIL = tail_while()

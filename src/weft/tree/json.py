@@ -9,6 +9,7 @@ JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 
+@lru_cache(maxsize=1024)
 def camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)

@@ -360,7 +360,7 @@ class _History:
         row = Candidate(COLLAPSED, COLLAPSED, "user", 1, 0)
         rows = [row, *near]
         beside = sources_beside(rows, self.request.pending.sources) if self.request.dialogue else {}
-        joined = columns_of(rows, self.prices, beside)
+        joined, _ = columns_of(rows, self.prices, beside)
         nodes = joined.sums[2] - 1 + self.columns.after(index + 1) if near else 0
         return self.row_cost(state) + nodes
 

@@ -18,7 +18,7 @@ from weft.errors import InvalidInputError
 from weft.ids import Clock, is_ulid, system_clock
 from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
-from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, model_agents
+from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, default_agent
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.tree_facts import TreeFacts
@@ -63,14 +63,15 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
-        facts, session = TreeFacts.of(opened), opened.session
-        return answering_agents(
-            session,
-            self.providers or installed_providers(),
-            () if named is None else (named,),
-            facts.grove,
-            lambda: self.cache.of_grove(facts.grove_head, model_agents, lambda: model_agents(session)),
-        )[0]
+        facts, registry = TreeFacts.of(opened), self.providers or installed_providers()
+
+        def default() -> tuple[Agent, int] | None:
+            known = default_agent, *registry.names
+            return self.cache.of_grove(
+                facts.grove_head, known, lambda: default_agent(opened.session, registry, facts.grove)
+            )
+
+        return answering_agents(opened.session, registry, () if named is None else (named,), default)[0]
 
     @contextmanager
     def opened(self, tree: str) -> Generator[Opened]:
@@ -162,6 +163,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
         prefill=known.prefill if options.prefill is None else options.prefill,
         completion=known.completion if options.completion is None else options.completion,
         tool_calling=known.tools if options.tool_calling is None else options.tool_calling,
+        system_anywhere=known.system_anywhere if options.system_anywhere is None else options.system_anywhere,
     )
 
 
@@ -183,6 +185,7 @@ def _profile(options: ContextOptions) -> Profile:
         prefill=bool(options.prefill),
         completion=options.completion is not False,
         tools=options.tool_calling is not False,
+        system_anywhere=bool(options.system_anywhere),
     )
 
 

@@ -11,7 +11,7 @@ from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.lookup import find_tree
 from weft.store.path_queries import ancestor_at_depth, walk_up
-from weft.store.rows import NodeRow
+from weft.store.rows import LightRow, NodeRow
 from weft.store.session import Session
 from weft.store.tree_queries import node_rows
 from weft.tree.content import Text
@@ -88,7 +88,7 @@ class PathFolds:
         newest = next((fold for top, bottom, fold in self.ranges if top <= depth <= bottom), None)
         return None if newest is None or newest.expanded else newest
 
-    def stand_in(self, row: NodeRow, fold: Fold, mode: Mode) -> str | None:
+    def stand_in(self, row: LightRow, fold: Fold, mode: Mode) -> str | None:
         """What the level says for all of the fold, if it is the one that does."""
         if row.depth != self._first(fold):
             return None

@@ -17,7 +17,7 @@ from weft.runtime.operations.executor import Caller, Editing
 from weft.runtime.operations.node_values import metadata_of
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.scope import Scope
-from weft.runtime.search.vault_indexer import list_notes
+from weft.runtime.search.vault_status import list_notes
 from weft.runtime.views.reader import Opened, Reader
 from weft.store.packed_bodies import bodies_of
 from weft.store.path_queries import attaching, attachments_on

@@ -6,21 +6,18 @@ are of kinds that keep paths (`Trait.KEEPS_PATHS`), everything on it is as it wa
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from weft.context.rows import Annotations, Candidate
+from weft.context.rows import Annotations, Candidate, PathMemory
 from weft.context.tokens import Estimator
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.rows import NodeRow
+from weft.store.rows import LightRow
 from weft.store.tree_queries import Selections
 from weft.tree.event_kinds import PATH_KEEPING_KINDS
-
-if TYPE_CHECKING:
-    from weft.context.kept_levels import KeptLevel
 
 _LEVEL_SIZE = 2_000
 """Bytes of one level, roughly."""
@@ -38,7 +35,7 @@ _SINCE = (
 class Level(NamedTuple):
     """One level of a path: its row, and what planning reads of it."""
 
-    row: NodeRow
+    row: LightRow
     candidate: Candidate
 
 
@@ -51,14 +48,13 @@ class KnownPath:
     levels: list[Level]
     beginnings: dict[Hashable, list[Level]] = field(default_factory=dict[Hashable, list[Level]])
     """By how far they reach."""
-    between: dict[int, tuple[int, list[NodeRow]]] = field(
-        default_factory=dict[int, tuple[int, list[NodeRow]]]
+    between: dict[int, tuple[int, list[LightRow]]] = field(
+        default_factory=dict[int, tuple[int, list[LightRow]]]
     )
     """By the position where a beginning ends: to which depth, and the nodes there that matter."""
-    seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
+    seen: dict[str, LightRow] = field(default_factory=dict[str, LightRow])
     """All rows by their ids, those of sources and notes too."""
-    rendered: "dict[int, KeptLevel]" = field(default_factory=dict[int, "KeptLevel"])
-    """Levels as they were written, by their numbers."""
+    memory: PathMemory = field(default_factory=PathMemory)
 
     @property
     def size(self) -> int:

@@ -91,8 +91,7 @@ class Assembler(RequestReader):
         # With `append` what was attached is what is sent: a note is read when it is attached.
         refreshes = sees_grove and options.fresh and settings.changed is Changed.REFRESH
         fresh = fresh_items(opened, reader.end, mounted, attached) if refreshes else FreshItems({})
-        request = replace(
-            request,
+        request = request.changed(
             outline=with_legacy(reader.outline(request), reader, legacy),
             conversation_id=opened.ulid,
             message_id="" if request.pending.text else reader.end.ulid,

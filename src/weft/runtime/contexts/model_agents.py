@@ -78,14 +78,13 @@ def answering_agents(
     session: Session,
     registry: ProviderRegistry,
     named: tuple[str, ...],
-    settings: Mapping[str, Any] | None = None,
-    models: Callable[[], ModelAgents] | None = None,
+    default: Callable[[], tuple[Agent, int] | None] | None = None,
 ) -> list[AnsweringAgent]:
     """The agents named; else the default one of the grove.
 
     The default is the one that was chosen, else the newest model agent that can be asked, else the
     embedded model, which is added as an agent when it is first asked: a new grove answers at once.
-    `settings` are the grove's, where they were read already; `models` gives all that are models, as they are known.
+    `default` gives the first two of these, where they may be known already.
     """
     agents = [model_agent(session, reference) for reference in named]
     keys: set[int] = set()
@@ -97,10 +96,10 @@ def answering_agents(
             )
         keys.add(key)
     if not agents:
-        default = _default(session, registry, settings, models)
-        if default is None:
+        chosen = default_agent(session, registry) if default is None else default()
+        if chosen is None:
             return [_answering(registry, _EMBEDDED_VALUE, None)]
-        agents = [default]
+        agents = [chosen]
     return [_answering(registry, agent, key) for agent, key in agents]
 
 
@@ -125,7 +124,7 @@ class ShareEmbedded(Editing):
     def apply(self, scope: Scope) -> tuple[Agent, int]:
         # Under the grove's lock, so that the second of two calls finds what the first added.
         scope.open_grove()
-        default = _default(scope.transaction, self.registry)
+        default = default_agent(scope.transaction, self.registry)
         if default is not None:
             return default
         agent = _EMBEDDED_AGENT.apply(scope)
@@ -145,7 +144,8 @@ def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
 
 def model_agents(session: Session) -> ModelAgents:
     """All agents that are models and not archived, with their keys; the newest first."""
-    rows = map(AgentRow._make, session.rows(_MODELS, {}))
+    rows = list(map(AgentRow._make, session.rows(_MODELS, {})))
+    session.know({(AgentRow, row.key): row for row in rows})
     return [(agent_value(row), row.key) for row in rows]
 
 
@@ -157,13 +157,11 @@ def chosen_agent(
     return next((each for each in agents if each[0].id == chosen), None)
 
 
-def _default(
-    session: Session,
-    registry: ProviderRegistry,
-    settings: Mapping[str, Any] | None = None,
-    models: Callable[[], ModelAgents] | None = None,
+def default_agent(
+    session: Session, registry: ProviderRegistry, settings: Mapping[str, Any] | None = None
 ) -> tuple[Agent, int] | None:
-    agents = model_agents(session) if models is None else models()
+    """The agent that was chosen as the grove's default, else the newest that can be asked here, with its key."""
+    agents = model_agents(session)
     usable = set(registry.names)
     chosen = chosen_agent(session, agents, settings)
     return chosen or next((each for each in agents if _is_usable(each[0], usable)), None)

@@ -15,10 +15,12 @@ from weft.context.rows import (
     Candidate,
     ExtraSource,
     Instead,
+    PathMemory,
     PathOutline,
     Reason,
     ToolTraffic,
     answers_of,
+    are_plain,
     bound_of,
     least_of_content,
     left_out_of,
@@ -31,7 +33,7 @@ from weft.context.tool_pairs import paired_rows, tools_of, with_masks
 from weft.runtime.contexts.collapsed_path import PathFolds
 from weft.runtime.contexts.known_path import KnownPath, Level, path_key
 from weft.runtime.contexts.tree_facts import TreeFacts
-from weft.runtime.operations.node_values import ContentCache, metadata_of, sources_of
+from weft.runtime.operations.node_values import ContentCache, further_sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
 from weft.store.path_queries import (
@@ -44,13 +46,14 @@ from weft.store.path_queries import (
     tail_to,
     top_to,
     walk_up,
+    walk_up_with_texts,
 )
-from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, NodeRow
+from weft.store.rows import EDGE_TYPES, KINDS, ROLES, Flag, LightRow, NodeRow, tuple_maker
 from weft.store.tree_queries import Selections, node_rows, resolve
 from weft.tree.content import Content, Mixed, Text, holds_results, makes_calls, plain_text, spoken_text
 from weft.tree.edge import EdgeType, SourceRole
 from weft.tree.measure import MEDIA_TOKENS
-from weft.tree.node import Role
+from weft.tree.node import Metadata, Role
 from weft.tree.tree import Mode
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
@@ -59,6 +62,8 @@ _ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role 
 _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 """What nearly all rows are: in, with nothing to look up."""
 _EXCLUDED, _BLANK = int(Flag.EXCLUDED), int(Flag.BLANK)
+_SPECIAL = Flag.EXCLUDED | Flag.BLANK | Flag.HAS_SOURCES
+_PLAIN = (KINDS.index("text"), *_UNMARKED)
 _AT_ONCE = 20_000
 """Levels read by one query: paths of empty nodes do not move the ruler."""
 _TOP = 2
@@ -69,6 +74,8 @@ _SPARE = 256
 """Rows and texts that a known path may hold beyond twice its levels."""
 _FOR_A_USER = 4_096
 """How many levels further to look for a user's message, after a long run of tools."""
+_CANDIDATE, _LEVEL = tuple_maker(Candidate), tuple_maker(Level)
+_NOTHING_BESIDE = Candidate("", "", "", 0, 0)[7:]
 _MEDIA = frozenset({"image", "audio"})
 _TOOLS = frozenset({"tool_call", "tool_result"})
 _TOOLS_AT_ONCE = 500
@@ -86,8 +93,10 @@ class PathReader:
     estimator: Estimator
     annotations: Annotations = False
     folds: PathFolds = field(default_factory=PathFolds)
-    seen: dict[str, NodeRow] = field(default_factory=dict[str, NodeRow])
+    seen: dict[str, LightRow] = field(default_factory=dict[str, LightRow])
     """What was read, by id: contents are asked for by rows."""
+    gap: Sequence[LightRow] = ()
+    """What was read between the path's top and its tail, where that was read with the top."""
     path: KnownPath = field(init=False)
     """What is known of the path: of an earlier context, as far as that still holds."""
 
@@ -97,7 +106,7 @@ class PathReader:
 
     def outline(self, request: ContextRequest) -> PathOutline:
         """The levels that a request can keep. The request's own outline is empty."""
-        self.path = self._recall()
+        self.path, self.gap = self._recall(), ()
         room = request.budget - request.system_context.tokens
         strategy = request.preferences.truncation_strategy
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
@@ -108,13 +117,13 @@ class PathReader:
         start = tail[0].row
         if start.parent is None:
             self._remember(tail)
-            return PathOutline(tail=_plain(tail), start=0, rendered=self.path.rendered)
-        head = self._head(*request.head_reach(), request.masks)
+            return PathOutline(tail=_plain(tail), start=0, memory=self.path.memory)
+        head = self._head(*request.head_reach(), request.masks, start)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
             self._remember(levels)
-            return PathOutline(tail=_plain(levels), start=0, rendered=self.path.rendered)
+            return PathOutline(tail=_plain(levels), start=0, memory=self.path.memory)
         inside = self._inside(last, start)
         first, final = inside[0], inside[-1]
         between = SkippedRange(
@@ -127,7 +136,7 @@ class PathReader:
         )
         self._remember(tail)
         return PathOutline(
-            head=_plain(head, first.ulid), tail=_plain(tail), between=between, rendered=self.path.rendered
+            head=_plain(head, first.ulid), tail=_plain(tail), between=between, memory=self.path.memory
         )
 
     @property
@@ -153,9 +162,15 @@ class PathReader:
         steps = end.depth - last.depth
         if not 0 < steps <= _GROWTH:
             return None
-        is_child = end.parent == last.position and self.dialogue
-        rows = [end] if is_child else walk_up(self.tree.session, self.tree.key, end.position, steps)
+        rows = self._grown_by(end, steps)
         return [*levels, *self._levels(rows)] if rows[0].parent == last.position else None
+
+    def _grown_by(self, end: LightRow, steps: int) -> list[LightRow]:
+        """The last levels to an end; their words are at hand then, because they are the newest."""
+        session, tree = self.tree.session, self.tree.key
+        rows = walk_up_with_texts(session, tree, end.position, steps)
+        self.cache.keep_contents(tree, rows)
+        return [row for row, _ in rows]
 
     def _remember(self, levels: list[Level]) -> None:
         """Keep the path for the next context."""
@@ -163,13 +178,14 @@ class PathReader:
             return
         # Of a document's end it is not known which version the next one will see there.
         levels = levels if self.dialogue else levels[:-1]
-        seen, rendered = self.seen, self.path.rendered
+        seen, memory = self.seen, self.path.memory
         if len(seen) > _SPARE + 2 * len(levels):
             seen = {ulid: seen[ulid] for level in levels for ulid in _ids_in(level.candidate) if ulid in seen}
-        if len(rendered) > _SPARE + 2 * len(levels):
+        if len(memory.levels) > _SPARE + 2 * len(levels):
             start = levels[0].row.depth
-            rendered = {number: each for number, each in rendered.items() if number >= start}
-        self.path = replace(self.path, levels=levels, seen=dict(seen), rendered=rendered)
+            later = {number: each for number, each in memory.levels.items() if number >= start}
+            memory = PathMemory(later, memory.costs)
+        self.path = replace(self.path, levels=levels, seen=seen, memory=memory)
         self.cache.paths.put(self._key, self.path, self.path.size)
 
     def deepened(self, outline: PathOutline, levels: int) -> PathOutline:
@@ -198,22 +214,24 @@ class PathReader:
     def instructions(self) -> tuple[Instruction, ...]:
         """What instructs along the path: sources of its edges, and the system messages of histories."""
         marked = self.end.near_instruction is not None
+        if self.dialogue and not marked:
+            return ()
         rows = instructing(self.tree.session, self.tree.key, self.end.position) if marked else []
         if not self.dialogue:
             rows = self._resolved([*rows, *self._instructed_by_versions({row.key for row in rows})])
             rows.sort(key=lambda row: row.depth)
-        edges = sources_of(self.tree.session, self.tree.key, rows)
+        edges = further_sources_of(self.tree.session, self.tree.key, rows)
         pairs = [
             (key, row.ulid) for row in rows for key in self._instructing_keys(row, edges.get(row.key, ()))
         ]
         return self.instructions_from(pairs)
 
-    def _instructing_keys(self, row: NodeRow, sources: Iterable[tuple[int, SourceRole]]) -> list[int]:
+    def _instructing_keys(self, row: LightRow, sources: Iterable[tuple[int, SourceRole]]) -> list[int]:
         keys = [key for key, role in sources if role is SourceRole.INSTRUCTION]
         own = self.dialogue and row.role == _SYSTEM
         return [*keys, row.key] if own else keys
 
-    def _instructed_by_versions(self, known: set[int]) -> list[NodeRow]:
+    def _instructed_by_versions(self, known: set[int]) -> list[LightRow]:
         """Places on the path whose later versions brought instructions that the first had not."""
         session, tree, end = self.tree.session, self.tree.key, self.end
         positions = [
@@ -247,7 +265,7 @@ class PathReader:
         sizes = self._sizes(list(rows.values()))
         return tuple(self._extra(rows[key], role, sizes[key]) for key, role in pairs)
 
-    def _extra(self, row: NodeRow, role: SourceRole, size: "_Size") -> ExtraSource:
+    def _extra(self, row: LightRow, role: SourceRole, size: "_Size") -> ExtraSource:
         self.seen[row.ulid] = row
         return ExtraSource(
             row.ulid, row.local_id, role, size.tokens, KINDS[row.kind], self._reason(row), size.least
@@ -280,13 +298,17 @@ class PathReader:
         return self._levels(rows) + known
 
     def _reaches(self, levels: Sequence[Level], room: int, least: int, masks: MaskRule | None) -> bool:
-        rows = paired_rows(_plain(levels), self.estimator)
+        plain = _plain(levels)
+        if masks is None and self.dialogue and are_plain(plain):
+            # The first is only there to tell whether the next one is joined to it.
+            enough = len(plain) > least and sum([row.tokens for row in plain[1:]]) > room
+            return enough and (len(plain) > _FOR_A_USER or any(row.role == "user" for row in plain[1:]))
+        rows = paired_rows(plain, self.estimator)
         bound = bound_of(rows)
         live = [index for index, reason in enumerate(left_out_of(rows, bound)) if reason is None]
         if masks is not None:
             rows = with_masks(rows, masks, self.estimator)
         sizes = [_least_sent(rows[index]) for index in live]
-        # The first is only there to tell whether the next one is joined to it.
         if sum(sizes[1:]) <= room or len(live) <= least:
             return False
         # What was masked at a place where a cut can fall depends on as many results before it.
@@ -300,7 +322,7 @@ class PathReader:
         asked = (rows[index].role == "user" and not bound[index] for index in live[1:])
         return len(levels) > _FOR_A_USER or any(asked)
 
-    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None) -> list[Level]:  # noqa: FBT001 - a pair from head_reach
+    def _head(self, reach: int, on_ruler: bool, masks: MaskRule | None, start: LightRow) -> list[Level]:  # noqa: FBT001 - a pair from head_reach
         """From the root to one level past the reach, and to one that counts: a request begins with its role."""
         known = self.path.beginnings.get((reach, on_ruler, masks))
         if known is not None:
@@ -311,6 +333,11 @@ class PathReader:
         while True:
             if amount:
                 rows = head_to(session, tree, self.end.position, min(amount, NO_LIMIT))
+            elif start.depth > _TOP + 1:
+                # Where only the beginning matters, what lies between it and the tail is read with it.
+                found = rows_between(session, tree, self.end.position, above=_TOP, last=start, top=True)
+                rows = [row for row in found if row.depth <= _TOP]
+                self.gap = found[len(rows) :]
             else:
                 # Most paths begin with an empty node, and of the last one read the group is not known.
                 rows = top_to(session, tree, self.end.position, min(_TOP, self.end.depth))
@@ -330,7 +357,7 @@ class PathReader:
         """What of the path's beginning can be sent, as far as what was read tells."""
         return paired_rows(_whole_groups(rows), self.estimator)
 
-    def _inside(self, last: NodeRow, start: NodeRow) -> list[NodeRow]:
+    def _inside(self, last: LightRow, start: LightRow) -> list[LightRow]:
         """Of what lies between the head's last node and the tail's first: both ends, and what is left out.
 
         Each of those with its neighbours; the rest is not read.
@@ -341,9 +368,10 @@ class PathReader:
             passed = levels[depth - levels[0].row.depth : start.depth - levels[0].row.depth]
             rows = [*rows, *(level.row for level in passed)]
         else:
-            found = rows_between(
-                self.tree.session, self.tree.key, self.end.position, above=last.depth, last=start
-            )
+            found = self.gap
+            if not found or last.depth != _TOP:
+                session, tree = self.tree.session, self.tree.key
+                found = rows_between(session, tree, self.end.position, above=last.depth, last=start)
             rows = self._resolved([row for row in found if last.depth < row.depth < start.depth])
         near = {
             at for index, row in enumerate(rows) if self._why(row) for at in (index - 1, index, index + 1)
@@ -353,12 +381,12 @@ class PathReader:
         self.path.between[last.position] = (start.depth, rows)
         return rows
 
-    def _why(self, row: NodeRow) -> Reason | None:
+    def _why(self, row: LightRow) -> Reason | None:
         """The reason that a node itself gives to leave it out."""
         blank = row.flags & Flag.BLANK and (self.dialogue or not row.narrow + row.wide)
         return self._reason(row) or self._of_no_use(row) or (Reason.EMPTY if blank else None)
 
-    def _left_out(self, rows: Sequence[NodeRow]) -> Iterator[SkippedLevel]:
+    def _left_out(self, rows: Sequence[LightRow]) -> Iterator[SkippedLevel]:
         """What is left out for a reason of its own, each with its neighbours on the path: no cut removes it."""
         for before, row, after in zip(rows, rows[1:], rows[2:], strict=False):
             reason = self._why(row)
@@ -373,35 +401,61 @@ class PathReader:
                     end=row.ruler,
                 )
 
-    def _resolved(self, rows: list[NodeRow]) -> list[NodeRow]:
+    def _resolved(self, rows: Sequence[LightRow]) -> list[LightRow]:
         """Positions as the versions that are seen; the end as the one that was asked for."""
         if self.dialogue:
-            return rows
+            return list(rows)
         seen = resolve(self.tree.session, self.tree.key, rows, self.selections)
         return [self.end if row.position == self.end.position else row for row in seen]
 
-    def _levels(self, rows: list[NodeRow]) -> list[Level]:
-        session, tree = self.tree.session, self.tree.key
+    def _levels(self, rows: Sequence[LightRow]) -> list[Level]:
         seen = self._resolved(rows)
-        beside = sources_of(session, tree, [row for row in seen if row.flags & Flag.HAS_SOURCES])
+        self.seen |= {row.ulid: row for row in seen}
+        authors = {key: self._author(key) for key in {row.author for row in seen}}
+        of_counts, special = self.estimator.of_counts, seen
+        if self.dialogue and of_counts is not None and not TreeFacts.of(self.tree).has_notes:
+            special = [row for row in seen if not _is_plain(row)]
+        made = self._special_candidates(special, authors) if special else {}
+        candidates = [
+            made.get(row.key)
+            or _CANDIDATE(
+                (
+                    row.ulid,
+                    row.local_id,
+                    _ROLE_NAMES[row.role],
+                    # Words are never free.
+                    of_counts(row.narrow, row.wide) or 1 if of_counts and (row.narrow or row.wide) else 0,
+                    row.ruler,
+                    "text",
+                    authors[row.author],
+                    *_NOTHING_BESIDE,
+                )
+            )
+            for row in seen
+        ]
+        levels = list(map(_LEVEL, zip(seen, candidates, strict=True)))
+        return [self._folded(level) for level in levels] if self.folds.ranges else levels
+
+    def _special_candidates(
+        self, rows: Sequence[LightRow], authors: Mapping[int, str]
+    ) -> dict[int, Candidate]:
+        """Levels that are not just the words of one node: by key, with all that is beside them."""
+        session, tree = self.tree.session, self.tree.key
+        beside = further_sources_of(session, tree, rows)
         extras = {key: _extra_keys(listed) for key, listed in beside.items()}
         others = node_rows(session, tree, [key for listed in extras.values() for key, _ in listed])
         notes = (
-            notes_on(session, tree, [row.position for row in seen])
+            notes_on(session, tree, [row.position for row in rows])
             if self.dialogue and TreeFacts.of(self.tree).has_notes
             else {}
         )
         others |= {note.key: note for listed in notes.values() for note in listed}
         if self.dialogue:
-            sizes = beside_sizes = self._sizes([*seen, *others.values()])
+            sizes = beside_sizes = self._sizes([*rows, *others.values()])
         else:
-            sizes, beside_sizes = self._sizes(seen, words=True), self._sizes(list(others.values()))
-        self.seen |= {row.ulid: row for row in seen}
-        authors = {key: self._author(key) for key in {row.author for row in seen}}
-        levels: list[Level] = []
-        for row in seen:
-            size = sizes[row.key]
-            candidate = Candidate(
+            sizes, beside_sizes = self._sizes(rows, words=True), self._sizes(list(others.values()))
+        return {
+            row.key: Candidate(
                 row.ulid,
                 row.local_id,
                 _ROLE_NAMES[row.role],
@@ -410,24 +464,21 @@ class PathReader:
                 KINDS[row.kind],
                 authors[row.author],
                 self._reason(row) or self._of_no_use(row),
+                tuple(
+                    self._extra(others[key], role, beside_sizes[key]) for key, role in extras.get(row.key, ())
+                ),
+                tuple(
+                    self._extra(note, SourceRole.CONTEXT, beside_sizes[note.key])
+                    for note in notes.get(row.position, ())
+                ),
+                least=size.least,
+                asks=size.asks,
+                answers=size.answers,
+                tools=size.tools,
             )
-            if row.key in extras or row.position in notes or size[1:] != _WORDS_ALONE:
-                candidate = candidate._replace(
-                    sources=tuple(
-                        self._extra(others[key], role, beside_sizes[key])
-                        for key, role in extras.get(row.key, ())
-                    ),
-                    notes=tuple(
-                        self._extra(note, SourceRole.CONTEXT, beside_sizes[note.key])
-                        for note in notes.get(row.position, ())
-                    ),
-                    least=size.least,
-                    asks=size.asks,
-                    answers=size.answers,
-                    tools=size.tools,
-                )
-            levels.append(Level(row, candidate))
-        return [self._folded(level) for level in levels] if self.folds.ranges else levels
+            for row in rows
+            for size in [sizes[row.key]]
+        }
 
     def _author(self, key: int) -> str:
         """The id of an agent."""
@@ -454,30 +505,34 @@ class PathReader:
         )
         return Level(level.row, found)
 
-    def _of_no_use(self, row: NodeRow) -> Reason | None:
+    def _of_no_use(self, row: LightRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
         if self.tree.mode is Mode.DIALOGUE:
             return Reason.IN_SYSTEM if row.role == _SYSTEM else None
         return Reason.NO_WORDS if KINDS[row.kind] not in SPOKEN else None
 
-    def _reason(self, row: NodeRow) -> Reason | None:
+    def _reason(self, row: LightRow) -> Reason | None:
         if (row.flags & _EXCLUDED, row.pruned, row.hidden, row.edge_type) == _UNMARKED:
             return None
         return reason_to_leave_out(
-            metadata_of(row),
+            Metadata(
+                excluded=bool(row.flags & _EXCLUDED),
+                pruned=row.pruned is not None,
+                hidden=row.hidden is not None,
+            ),
             annotation=row.edge_type == _ANNOTATION,
             node=row.ulid,
             annotations=self.annotations,
         )
 
-    def _sizes(self, rows: Sequence[NodeRow], *, words: bool = False) -> dict[int, "_Size"]:
+    def _sizes(self, rows: Sequence[LightRow], *, words: bool = False) -> dict[int, "_Size"]:
         """From the counts that nodes carry; contents are read only for what counts cannot say.
 
         Of a document's own nodes only the `words` count.
         """
         of_counts = self.estimator.of_counts
         found: dict[int, _Size] = {}
-        unsaid: list[NodeRow] = []
+        unsaid: list[LightRow] = []
         for row in rows:
             kind = KINDS[row.kind]
             if kind not in SPOKEN if words else row.flags & _BLANK:
@@ -492,7 +547,7 @@ class PathReader:
             found |= {key: self._size(content, words=words) for key, content in contents.items()}
         return found if words else found | self._with_tools(rows, found)
 
-    def _with_tools(self, rows: Sequence[NodeRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
+    def _with_tools(self, rows: Sequence[LightRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
         """Calls and results with their ids: only contents tell which belong together, so these are read."""
         found: dict[int, _Size] = {}
         tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
@@ -521,7 +576,11 @@ class _Size(NamedTuple):
     tools: ToolTraffic | None = None
 
 
-_WORDS_ALONE = _Size(0)[1:]
+def _is_plain(row: LightRow) -> bool:
+    """Whether a row is what nearly all of a dialogue are: words with nothing beside them, which are said."""
+    return (row.kind, row.flags & _SPECIAL, row.pruned, row.hidden, row.edge_type) == _PLAIN and (
+        row.role != _SYSTEM
+    )
 
 
 def _ruler_of(level: Level) -> int:
@@ -536,6 +595,8 @@ def _ids_in(row: Candidate) -> list[str]:
 def _plain(levels: Sequence[Level], below: str = "") -> list[Candidate]:
     """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
     found = [level.candidate for level in levels]
+    if not any([row.notes for row in found]):  # noqa: C419 - a list is half the time of a generator
+        return found
     for index, row in enumerate(found):
         if row.notes:
             next_id = found[index + 1].id if index + 1 < len(found) else below

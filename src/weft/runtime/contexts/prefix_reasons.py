@@ -142,6 +142,11 @@ class _Reasons:
         manifest = cast("Mapping[str, JsonValue]", record["manifest"])
         then = cast("Mapping[str, JsonValue]", manifest["settings"])
         now = envelope.manifest.facts.settings
+        # A call with tools after one without, or the reverse, is another runner: that is the caller's choice.
+        if bool(record.get("tools")) != bool(envelope.tools):
+            self._add(Trigger.SETTINGS, TOOLS)
+        if bool(record["toolDescriptions"]) != bool(envelope.descriptions):
+            self._add(Trigger.SETTINGS, DESCRIPTIONS)
         ids = {each.item.id for each in self.request.attached}
         if any(then.get(name) != now.get(name) for name in _ARRANGING):
             self._add(Trigger.SETTINGS, *ids)

@@ -162,6 +162,8 @@ class ContextInputs:
 
     def contents(self, names: Iterable[str]) -> dict[str, Content]:
         """The words of these nodes; what was sent for them, where only that is known."""
+        if not self.legacy:
+            return contents_for(names, self.reader)
         wanted = list(names)
         sent: dict[str, Content] = {name: Text(self.legacy[name]) for name in wanted if name in self.legacy}
         return contents_for(wanted, self.reader) | sent
@@ -204,4 +206,5 @@ def contents_for(wanted: Iterable[str], reader: PathReader) -> dict[str, Content
     """The texts of what is kept, in one query for all that is not at hand."""
     rows = {ulid: reader.seen[ulid] for ulid in wanted}
     contents = reader.cache.contents(reader.tree.session, reader.tree.key, rows.values())
-    return {ulid: contents[row.key] for ulid, row in rows.items()} | reader.folds.texts
+    named = {ulid: contents[row.key] for ulid, row in rows.items()}
+    return named | reader.folds.texts if reader.folds.texts else named

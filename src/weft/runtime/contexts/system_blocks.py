@@ -78,7 +78,11 @@ def standing_of(
 def memory_name(session: Session, actor: Actor, settings: LayerSettings) -> str | None:
     """The memory of the person who acts, or on whose behalf a model does; else the one that is preferred."""
     for link in actor.chain():
-        agent = agent_value(agent_row(session, link.agent))
+        row = agent_row(session, link.agent)
+        if USER_MEMORY not in row.configuration:
+            # Nearly all: nothing to read it for.
+            continue
+        agent = agent_value(row)
         own = agent.configuration.custom.get(USER_MEMORY)
         if agent.type is AgentType.HUMAN and isinstance(own, str) and own.strip():
             return own

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import and_, bindparam, literal_column, select
+from sqlalchemy import and_, bindparam, literal_column, select, true
 
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import AT_CURSOR, Opened
@@ -14,10 +14,10 @@ from weft.store.session import Session
 from weft.tree.edge import EdgeType
 
 _trees, _groups, _envelopes, _nodes = schema.trees, schema.groups, schema.envelopes, schema.nodes
-_agents, _cursors, _place = schema.agents, schema.cursors, schema.nodes.alias("place")
+_grove, _agents, _cursors, _place = schema.grove, schema.agents, schema.cursors, schema.nodes.alias("place")
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 _FACTS = (
-    select(schema.grove.c.preferences).scalar_subquery(),
+    _grove.c.preferences,
     _trees.c.preferences,
     _trees.c.system_context,
     _trees.c.buffer_mode_system_context,
@@ -39,12 +39,13 @@ _FACTS = (
     select(schema.vaults.c.key).where(schema.vaults.c.removed.is_(None)).exists(),
     _trees.c.events,
     _trees.c.head,
-    select(schema.grove.c.head).scalar_subquery(),
-    select(schema.grove.c.ulid).scalar_subquery(),
+    _grove.c.head,
+    _grove.c.ulid,
 )
 _OPENING = (
     select(_trees.c.key, _trees.c.ulid, _trees.c.mode, _trees.c.root, *_FACTS, _agents, _place)
     .select_from(_trees)
+    .join(_grove, true())
     .outerjoin(_agents, _agents.c.key == bindparam("the_agent"))
     .outerjoin(_cursors, and_(_cursors.c.tree == _trees.c.key, _cursors.c.agent == _agents.c.key))
     .outerjoin(_place, and_(_place.c.tree == _cursors.c.tree, _place.c.key == _cursors.c.node))

@@ -17,18 +17,20 @@ from weft.store.rows import (
     ROLES,
     SOURCE_ROLES,
     STATUSES,
+    TEXT_KIND,
     AgentRow,
     Flag,
+    LightRow,
     NodeRow,
     load_content,
     permissions_from,
 )
 from weft.store.session import Session
 from weft.store.tree_queries import node_rows, versions_at
-from weft.store.tree_statements import texts_by_keys
+from weft.store.tree_statements import contents_by_keys, texts_by_keys
 from weft.tree.agent import Agent, Configuration
 from weft.tree.citation import Citation
-from weft.tree.content import Content
+from weft.tree.content import Content, Text
 from weft.tree.edge import Edge, EdgeType, Source, SourceRole
 from weft.tree.item import Item, about_item
 from weft.tree.json_names import from_microseconds
@@ -114,16 +116,12 @@ def citations_of(session: Session, tree: int, rows: Sequence[NodeRow]) -> dict[i
     return by_node
 
 
-def sources_of(
-    session: Session, tree: int, rows: Sequence[NodeRow]
+def further_sources_of(
+    session: Session, tree: int, rows: Sequence[LightRow]
 ) -> dict[int, list[tuple[int, SourceRole]]]:
-    """The sources of each node as they were written, in order."""
+    """The sources of those nodes that have more than their parent, in order."""
     several = [row.key for row in rows if row.flags & Flag.HAS_SOURCES]
-    by_target = {
-        row.key: [(row.parent_node, SourceRole.PRIMARY)]
-        for row in rows
-        if row.parent_node is not None and not row.flags & Flag.HAS_SOURCES
-    }
+    by_target: dict[int, list[tuple[int, SourceRole]]] = {}
     if several:
         sources = schema.sources
         statement = (
@@ -134,6 +132,18 @@ def sources_of(
         for row in session.execute(statement):
             by_target.setdefault(row.target, []).append((int(row.source), SOURCE_ROLES[int(row.role)]))
     return by_target
+
+
+def sources_of(
+    session: Session, tree: int, rows: Sequence[NodeRow]
+) -> dict[int, list[tuple[int, SourceRole]]]:
+    """The sources of each node as they were written, in order."""
+    by_parent = {
+        row.key: [(row.parent_node, SourceRole.PRIMARY)]
+        for row in rows
+        if row.parent_node is not None and not row.flags & Flag.HAS_SOURCES
+    }
+    return by_parent | further_sources_of(session, tree, rows)
 
 
 class Heading(NamedTuple):
@@ -286,17 +296,31 @@ class ContentCache:
         """What contexts know of paths: see `weft.runtime.contexts.known_path`."""
         self._of_grove: tuple[bytes | None, dict[Hashable, Any]] = (None, {})
 
-    def contents(self, session: Session, tree: int, rows: Iterable[NodeRow]) -> dict[int, Content]:
+    def contents(self, session: Session, tree: int, rows: Iterable[LightRow]) -> dict[int, Content]:
         """Contents by key: one query for those that are not at hand, none if all are."""
         wanted = {row.key: row for row in rows}
         held = self._contents.get_all((tree, key) for key in wanted)
         contents = {key: content for (_, key), content in held.items()}
-        missing = [row for key, row in wanted.items() if key not in contents]
-        for key, (content, _) in contents_of(session, tree, missing).items():
-            contents[key] = content
-            row = wanted[key]
-            self._contents.put((tree, key), content, row.narrow + row.wide + _OVERHEAD)
+        missing = wanted if not contents else {key: wanted[key] for key in wanted if key not in contents}
+        if missing:
+            values = {"in_tree": tree, "wanted": session.dialect.keys(list(missing))}
+            stored = session.rows(contents_by_keys(session.dialect), values)
+            self._keep(tree, [(missing[key], content) for key, content in stored], contents)
         return contents
+
+    def keep_contents(self, tree: int, rows: Iterable[tuple[LightRow, str]]) -> None:
+        """Contents that were read with their rows, for the next one who asks."""
+        self._keep(tree, rows, {})
+
+    def _keep(self, tree: int, stored: Iterable[tuple[LightRow, str]], contents: dict[int, Content]) -> None:
+        """Load stored contents into `contents`, and keep them."""
+        new: list[tuple[tuple[int, int], Content, int]] = []
+        for row, text in stored:
+            content = contents[row.key] = (
+                Text(text) if row.kind == TEXT_KIND else load_content(row.kind, text)
+            )
+            new.append(((tree, row.key), content, row.narrow + row.wide + _OVERHEAD))
+        self._contents.put_all(new)
 
     def of_grove(self, head: bytes | None, key: Hashable, read: Callable[[], T]) -> T:
         """What only the grove's own events change (agents and settings do), read once for each head of its chain."""

@@ -24,6 +24,8 @@ class SizedCache(Generic[K, V]):
     def get_all(self, keys: Iterable[K]) -> dict[K, V]:
         """Those that are there."""
         there: dict[K, V] = {}
+        if not self._values:
+            return there
         with self._lock:
             for key in keys:
                 held = self._values.get(key)
@@ -34,12 +36,17 @@ class SizedCache(Generic[K, V]):
 
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value, unless it would take more than a quarter of the room."""
+        self.put_all([(key, value, size)])
+
+    def put_all(self, values: Iterable[tuple[K, V, int]]) -> None:
+        """The same for many: keys, values, sizes."""
         with self._lock:
-            self._used -= self._values.pop(key, (None, 0))[1]
-            if size > self._room // 4:
-                return
-            self._values[key] = value, size
-            self._used += size
+            for key, value, size in values:
+                if key in self._values:
+                    self._used -= self._values.pop(key)[1]
+                if size <= self._room // 4:
+                    self._values[key] = value, size
+                    self._used += size
             while self._used > self._room:
                 _, (_, gone) = self._values.popitem(last=False)
                 self._used -= gone

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from weft.context.items.blocks import ToolOutput
 from weft.context.tokens import DEFAULT
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, WeftError
-from weft.runtime.collaboration.run_events import Began, Ending, Finished, Turned
+from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.collaboration.run_log import Batch, RunLog
 from weft.runtime.collaboration.run_loop import RunLoop
 from weft.runtime.contexts.layers import Contexts
@@ -61,7 +61,8 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self._tools = RunnerTools.of(
             caller,
             task.node_id,
-            names=task.options.tool_names,
+            # Retrieval is what this runner is.
+            names=None if task.runner is Runner.VAULT else task.options.tool_names,
             vaults=task.options.vaults,
             approver=approver,
             agent=task.agent,
@@ -126,8 +127,6 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self, answer: Node | None, reached: str | None = None, error: WeftError | None = None
     ) -> Finished:
         ending, note, error = self._ending(reached, error)
-        if ending is Ending.STOPPED and answer is not None:
-            note = "stopped"
         return Finished(
             ending=ending, reply=answer, note=note, error=error, turns=self._turns, tokens=self._tokens
         )

@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 
 import orjson
 
-from weft.context.items.note_lookup import ListedNote
 from weft.error_hints import Hint, HintKind
 from weft.errors import NotFoundError, WeftError
 from weft.knowledge import embeddings
@@ -25,8 +24,6 @@ from weft.store.vault_index import (
     NoteEntry,
     PassageEntry,
     VaultChanges,
-    counts_of,
-    described_notes,
     forget_vault,
     known_notes,
     mounted_keys,
@@ -39,6 +36,9 @@ from weft.tree.word_splits import FOLDING, split_words
 
 _CUT = 1
 """Raised whenever the same note would give other passages."""
+_PLAIN = f"{FOLDING}.{_CUT}."
+_EMBEDDED = _PLAIN + embeddings.MODEL
+"""The forms in which a note may be indexed."""
 _FILES, _CHARACTERS = 400, 2_000_000
 """Of one write."""
 _JUST_NOW, _UNSURE = 0.1, "?"
@@ -46,33 +46,6 @@ _JUST_NOW, _UNSURE = 0.1, "?"
 _RECENT, _MANY = 1.0, 2_000
 """A folder of so many files is not compared by a search so many seconds after the watcher did."""
 _ATTEMPTS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedNote:
-    """A file that is not indexed."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VaultStatus:
-    """How much of a vault is indexed."""
-
-    id: str
-    name: str
-    notes: int
-    passages: int
-    embedded: int
-    """Passages that can be found by meaning."""
-    semantic: bool
-    """Whether the extra `semantic` is installed here."""
-    skipped: tuple[SkippedNote, ...]
-    behind: int = 0
-    """Files that were changed, added or removed since."""
-    problem: str | None = None
-    """Why the folder cannot be read, if so."""
 
 
 class IndexRound(NamedTuple):
@@ -110,7 +83,8 @@ def _known_of(store: Store, vault: int) -> _Known:
         return _known.setdefault(store, {}).setdefault(vault, _Known())
 
 
-def _key_of(session: Session, vault: Vault) -> int:
+def vault_key(session: Session, vault: Vault) -> int:
+    """The key of a vault that is mounted."""
     key = mounted_keys(session).get(vault.id)
     if key is None:
         raise NotFoundError(
@@ -130,7 +104,7 @@ def index_vault(
     """Index what was changed in a vault's folder since the last time; remove what is gone."""
     folder = Mounted([vault]).folder(vault)
     with store.read() as session:
-        key = _key_of(session, vault)
+        key = vault_key(session, vault)
     deadline = None if seconds is None else time.monotonic() + seconds
     known = _known_of(store, key)
     with known.lock:
@@ -156,9 +130,12 @@ class _Pending:
 
     @classmethod
     def of(cls, folder: Folder, files: Sequence[ScannedFile], known: _Known) -> "_Pending":
-        here = {file.path for file in files}
-        removed = [note.key for path, note in known.notes.items() if path not in here]
-        return cls(folder, known, [file for file in files if _is_new(file, known.notes)], removed)
+        new = [file for file in files if is_new(file, known.notes)]
+        removed: list[int] = []
+        if len(files) - len(new) < len(known.notes):
+            here = {file.path for file in files}
+            removed = [note.key for path, note in known.notes.items() if path not in here]
+        return cls(folder, known, new, removed)
 
     def write(
         self,
@@ -195,11 +172,7 @@ class _Pending:
             yield portion
 
 
-def _form(model: str) -> str:
-    return f"{FOLDING}.{_CUT}.{model}"
-
-
-def _is_new(file: ScannedFile, notes: dict[str, KnownNote], *, surely: bool = False) -> bool:
+def is_new(file: ScannedFile, notes: dict[str, KnownNote], *, surely: bool = False) -> bool:
     """Whether a file is not indexed as it is. Vectors of another process are kept where none can be made."""
     known = notes.get(file.path)
     if known is None or (known.stamp.removeprefix(_UNSURE) if surely else known.stamp) != file.stamp:
@@ -209,7 +182,7 @@ def _is_new(file: ScannedFile, notes: dict[str, KnownNote], *, surely: bool = Fa
 
 def _fits(form: str) -> bool:
     """Whether a note was cut and embedded as it would be here."""
-    return form == _form(embeddings.MODEL) if embeddings.is_installed() else form.startswith(_form(""))
+    return form == _EMBEDDED if embeddings.is_installed() else form.startswith(_PLAIN)
 
 
 @dataclass(slots=True)
@@ -229,7 +202,7 @@ class _Portion:
         # A file that was written a moment ago may be written again without looking changed.
         stamp = _UNSURE + file.stamp if time.time() - file.modified < _JUST_NOW else file.stamp
         modified = int(file.modified * 1_000_000)
-        form = _form(embeddings.MODEL if embeddings.is_installed() else "")
+        form = _EMBEDDED if embeddings.is_installed() else _PLAIN
         entry = NoteEntry(path=file.path, stamp=stamp, modified=modified, form=form, skipped=file.problem)
         text = ""
         if file.problem is None:
@@ -288,54 +261,10 @@ class _Portion:
         ]
 
 
-def status_of(store: Store, vault: Vault) -> VaultStatus:
-    """What is indexed of a vault, and how many of its files are not indexed as they are now."""
-    problem, behind = None, 0
-    with store.read() as session:
-        key = _key_of(session, vault)
-        counts = counts_of(session, key)
-        notes = known_notes(session, key)
-    try:
-        files = Mounted([vault]).folder(vault).scan()
-        here = {file.path for file in files}
-        behind = sum(_is_new(file, notes, surely=True) for file in files) + sum(
-            path not in here for path in notes
-        )
-    except WeftError as error:
-        problem = error.message
-    return VaultStatus(
-        id=vault.id,
-        name=vault.name,
-        notes=counts.notes,
-        passages=counts.passages,
-        embedded=counts.embedded,
-        semantic=embeddings.is_installed(),
-        skipped=tuple(SkippedNote(path, reason) for path, reason in counts.skipped),
-        behind=behind,
-        problem=problem,
-    )
-
-
-def list_notes(
-    store: Store, vault: Vault, progress: Progress | None = None
-) -> tuple[list[ListedNote], list[str]]:
-    """Every note of a vault with its tags, and a line for each file or folder that cannot be indexed."""
-    warnings: list[str] = []
-    try:
-        index_vault(store, vault, progress=progress)
-    except WeftError as error:
-        warnings.append(f"vault {vault.name}: {error.message}")
-    with store.read() as session:
-        key = _key_of(session, vault)
-        warnings += [f"{path} is left out: {reason}" for path, reason in counts_of(session, key).skipped]
-        rows = described_notes(session, key)
-    return [ListedNote(path, frozenset(orjson.loads(about)["tags"])) for path, about in rows], warnings
-
-
 def rebuild_vault(store: Store, vault: Vault, *, progress: Progress | None = None) -> IndexRound:
     """Drop a vault's index and make it again."""
     with store.read() as session:
-        key = _key_of(session, vault)
+        key = vault_key(session, vault)
     store.write(lambda transaction: forget_vault(transaction, key))
     return index_vault(store, vault, progress=progress)
 
@@ -370,7 +299,7 @@ class _VaultWatcher(BackgroundWorker):
     """Compares the folders of all vaults with the index, again and again."""
 
     name: ClassVar[str] = "weft-vaults"
-    every: ClassVar[float] = 0.5
+    every: ClassVar[float] = 0.7
     patience: ClassVar[float] = 30.0
 
     def wake(self) -> None:
