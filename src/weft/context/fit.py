@@ -441,6 +441,9 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     anchor = sketch.last_user
     if anchor is not None and anchor[0] < sketch.first + recent:
         wanted[anchor[0]] = anchor[1]
+    if not wanted:
+        # Nothing can be shortened: what is added in any case is too much by itself.
+        raise context_over(room.system + room.reserve, room.budget, ())
     starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
     free = room.free - (0 if starts_with_user else room.opening)
     start = sketch.first + recent
