@@ -242,7 +242,14 @@ def test_the_list_of_commands_is_whole() -> None:
 
 
 @covers("cli.json", "cli.stdout-data-stderr-talk")
-@pytest.mark.parametrize("line", EVERY.values(), ids=EVERY.keys())
+@pytest.mark.parametrize(
+    "line",
+    [
+        # It starts a server.
+        pytest.param(line, id=name, marks=pytest.mark.outer if name == "tools add" else ())
+        for name, line in EVERY.items()
+    ],
+)
 def test_every_command_answers_with_one_json_value_and_talks_on_stderr(
     grove: tuple[Desk, dict[str, str]], line: str
 ) -> None:

@@ -127,7 +127,7 @@ def attachments(draw):
         words
     )
     if kind == 0:
-        return url(f"https://example.org/?a=1&b={draw(st.integers(0, 2))}", content)
+        return url(f"https://example.org/?a=1&b={draw(st.integers(0, 2))}", content or "A page.")
     if kind == 1:
         return selection(draw(names), 1, 3, content)
     return note(draw(names), content)

@@ -33,7 +33,7 @@ def name_of(session: Session, place: Place) -> str:
     """What a finding about the row must mention."""
     key, tables = dict(zip(place.table.primary_key.columns.keys(), place.key, strict=True)), schema
     match place.table.name:
-        case "texts" | "attachments" | "node_responses" | "sources" | "envelopes":
+        case "texts" | "attachments" | "citations" | "node_responses" | "sources" | "envelopes":
             node = key.get("node") or key.get("target")
             return ulid_at(
                 session, tables.nodes, tables.nodes.c.tree == key["tree"], tables.nodes.c.key == node
@@ -56,8 +56,8 @@ def name_of(session: Session, place: Place) -> str:
             return f"/{key['ordinal']}:"
         case "memberships":
             return ulid_at(session, tables.users, tables.users.c.key == key["user"])
-        case "tags":
-            return "tag "
+        case "tags" | "tool_results":
+            return {"tags": "tag ", "tool_results": "tool result "}[place.table.name]
         case _:
             row = [place.table.c[name] == value for name, value in key.items()]
             found = session.execute(select(place.table).where(*row)).one()._mapping

@@ -286,6 +286,16 @@ def test_an_index_that_disagrees_with_its_table_is_found_unless_quick_skips_it(
     assert "ix_documents_title" in desk("verify").out
 
 
+@covers("verify.finds-any-change")
+def test_a_column_with_another_name_in_the_schema_is_found(tmp_path: Path, empty_tables: Path) -> None:
+    path = Path(shutil.copy(empty_tables, tmp_path / "grove.db"))
+    stored = path.read_bytes()
+    place = stored.index(b"is_settled", stored.index(b"CREATE TABLE spending"))
+    path.write_bytes(stored[:place] + b"is_setled_" + stored[place + 10 :])
+    with weft.open(path, background=False) as grove:
+        assert any("columns of spending are not those of the schema" in line for line in tell(grove.verify()))
+
+
 @covers("verify.indexes-agree-with-tables")
 def test_postgresql_checks_indexes_where_amcheck_is_installed(fresh_loom: weft.Grove, address: str) -> None:
     if not address.startswith("postgresql"):

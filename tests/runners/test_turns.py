@@ -31,7 +31,7 @@ def test_a_question_becomes_a_node_and_its_answer_one_below_it(file_address, tmp
 def test_the_vault_runner_puts_notes_and_rules_for_citing_before_the_question(file_address, tmp_path):
     with staged(file_address, tmp_path, ["Whale oil [1].", "I do not know."]) as stage:
         stage.mount()
-        answer = stage.tree.ask("What does the lamp burn?", runner="vault")
+        answer = stage.tree.ask("What does the lamp burn?", runner="vault", tool_names=["readNote"])
         words = stage.last_words()
         assert words.startswith("# Additional context:\n\n<localSearch")
         assert "burns whale oil" in words
@@ -207,3 +207,21 @@ def test_a_stopped_turn_keeps_what_came(file_address, tmp_path):
         assert answer.node.text == "One two three"
         assert answer.error is not None
         assert json.dumps(answer.to_wire())
+
+
+@covers("layers.stable-with-tools")
+@pytest.mark.parametrize("runner", ["tools", "vault"])
+def test_the_system_message_stays_the_same_while_outputs_of_tools_come_and_go(file_address, tmp_path, runner):
+    def say(request, _):
+        return _PLAN if "You choose the tools" in request.system[0] else "In 1821 [1]."
+
+    with staged(file_address, tmp_path, say) as stage:
+        stage.mount()
+        for number in range(20):
+            attached = ["Ideas.md"] if number == 0 else []
+            stage.tree.ask(f"When was the lamp lit, {number}?", runner=runner, attachments=attached)
+        asked = [each for each in stage.sent if "You choose the tools" not in each.system[0]]
+        assert len(asked) == 20
+        assert len({each.system for each in asked[1:]}) == 1
+        assert all(each.messages[-1].text.startswith("# Additional context:") for each in asked)
+        assert not any("# Additional context:" in message.text for message in asked[-1].messages[:-1])

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 from tests.citing import cite
 from tests.cli.desk import Desk
@@ -14,7 +15,11 @@ import weft
 from weft.mcp_server.server import McpFace
 from weft.providers.base import ProviderRegistry
 from weft.providers.scripted import Scripted
+from weft.runtime.generation.recovery import _catalog
 from weft.server import ServerSettings, create_app
+from weft.store import schema
+from weft.store.lookup import find_tree
+from weft.store.request_records import manifest_of
 from weft.tree.citation import CitedSource
 
 
@@ -98,3 +103,15 @@ def test_citations_are_shown_on_every_face(tmp_path, empty_tables):
     shown = desk.ok("provenance", answer.id)
     assert "cites       [1] tower.md (Tower)\n            [9] unknown source" in shown
     assert desk.json("provenance", answer.id)["citations"] == nodes[-1]["citations"]
+
+
+@covers("citation.kept")
+def test_the_sources_of_a_call_are_written_down_with_its_request_for_who_closes_it_after_a_crash(cited):
+    loom, question, _ = cited
+    with loom.caller.store.read() as session:
+        tree = find_tree(session, question.value.tree_id)
+        attempt = session.execute(
+            select(schema.attempts.c.key).where(schema.attempts.c.tree == tree)
+        ).scalar_one()
+        assert [each.id for each in _catalog(manifest_of(session, tree, attempt))] == ["tower.md"]
+    assert _catalog(None) == ()

@@ -53,6 +53,16 @@ class Composed:
     opened: bool
     closed: bool
 
+    def places(self) -> dict[int, int]:
+        """The message of each level."""
+        first = int(self.opened)
+        return {
+            part.level: first + index
+            for index, (start, stop) in enumerate(_sides(self.parts))
+            for part in self.parts[start:stop]
+            if part.level is not None
+        }
+
     @property
     def joined(self) -> list[Joined]:
         """How every part went into its message."""

@@ -131,6 +131,16 @@ class Fit(NamedTuple):
     def truncated(self) -> bool:
         return self.head < self.tail
 
+    def why(self, level: int) -> str:
+        """Why a level is kept."""
+        if not self.truncated:
+            return "fits"
+        if level == self.anchor:
+            return "the last user message"
+        if level < self.head:
+            return "part of the beginning"
+        return "recent" if level >= self.recent else "fits"
+
     def removed(self, stays: Iterable[int]) -> list[tuple[int, int]]:
         """The ranges that the cut removed: all between head and tail but the anchor and the levels that stay."""
         middle = {*stays} if self.anchor is None else {*stays, self.anchor}
@@ -431,6 +441,9 @@ def _shorten(sketch: Sketch, room: Room, rules: Rules, recent: int) -> Fit:
     anchor = sketch.last_user
     if anchor is not None and anchor[0] < sketch.first + recent:
         wanted[anchor[0]] = anchor[1]
+    if not wanted:
+        # Nothing can be shortened: what is added in any case is too much by itself.
+        raise context_over(room.system + room.reserve, room.budget, ())
     starts_with_user = min(wanted) != sketch.first + recent or tail.roles[recent] == USER
     free = room.free - (0 if starts_with_user else room.opening)
     start = sketch.first + recent

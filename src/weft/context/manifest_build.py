@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
+from itertools import pairwise
 
 from weft.context.dialogue import CLOSING, OPENING, Joined, frame_tokens
 from weft.context.envelope import Layer
@@ -9,7 +11,20 @@ from weft.context.items.blocks import ItemForm, render_item
 from weft.context.items.item_types import LayerId
 from weft.context.items.library import Costs, Given, Held, Preface
 from weft.context.kept_levels import KeptLevel, KeptSource
-from weft.context.manifest_entries import ABSENT, EntryKind, Gap, Outcome, Piece, Run
+from weft.context.manifest import Facts, Manifest
+from weft.context.manifest_entries import (
+    ABSENT,
+    EntryKind,
+    Gap,
+    Outcome,
+    Piece,
+    Run,
+    addition,
+    in_order,
+    removed_range,
+)
+from weft.context.message_index import Ledger, Numbers
+from weft.context.messages import FittedList
 from weft.context.plan import Plan
 from weft.context.request import INPUT, Layout, Placed
 from weft.context.rows import ExtraSource, Reason
@@ -23,6 +38,9 @@ COLLAPSED = "collapsed"
 _TEXT_ALONE = "a completion endpoint takes the text alone"
 _WITHOUT_HALVES = "without a tool's call or result that has no other half"
 _OVER = "its message is over the budget"
+_MARKED = "stands for what was left out"
+_OPENED = "a request starts with a user message"
+_NEVER_CUT = "system context is never cut"
 _TOO_LARGE = "recent, and too large for the room"
 _OUTLINED = "over the library's share: {}, an intended change of the prefix"
 _REFRESHED = "its current content at its old place; where it changed, the cache is lost from here on"
@@ -31,6 +49,73 @@ _REFRESHED = "its current content at its old place; where it changed, the cache 
 def account_for(plan: Plan, layers: Sequence[Layer] = ()) -> list[Piece]:
     """What became of every candidate."""
     return _Account(plan).pieces(layers)
+
+
+def list_manifest(listed: FittedList) -> Manifest:
+    """What became of every message of a list: runs of its places, measured when they are read."""
+    settings, rules, measurer = listed.settings, listed.settings.rules, listed.settings.measurer
+    values: dict[str, JsonValue] = {
+        "strategy": rules.strategy.value,
+        "step": rules.step,
+        "window": settings.window,
+        "minimumRecentNodes": rules.minimum_recent,
+        "marker": rules.marker.template,
+        "estimator": measurer.estimator.name,
+        "mediaTokens": measurer.media_tokens,
+    }
+    if settings.masks is not None:
+        values |= {"maskToolResults": settings.masks.newest, "maskAbove": settings.masks.above}
+    return Manifest(Facts(budget=settings.limit, settings=values), lambda: _list_pieces(listed))
+
+
+def _list_pieces(listed: FittedList) -> list[Piece]:
+    cut, ledger, settings = listed.cut, listed.ledger, listed.settings
+    fields = (("system", settings.system_tokens), ("tools", settings.tool_tokens))
+    system = [_system(name, tokens, _NEVER_CUT) for name, tokens in fields if tokens]
+    spans = [(0, listed.levels)]
+    if cut.truncated:
+        recent = max(cut.tail, cut.recent)
+        inside = [level for level in ledger.systems if cut.head <= level < cut.tail]
+        inside += [] if cut.anchor is None else [cut.anchor]
+        spans = [(0, cut.head), (cut.tail, recent), (recent, listed.levels)]
+        spans += [(level, level + 1) for level in inside]
+    pieces = [piece for start, stop in spans for piece in _list_runs(listed, start, stop)]
+    for start, stop in listed.removed():
+        ids, measure = (str(start), str(stop - 1)), partial(_size_of, ledger, start, stop)
+        pieces.append((start, removed_range(EntryKind.MESSAGE, ids, start, stop, measure)))
+    added = [addition("marker", cut.marker_tokens, _MARKED)] if cut.marker else []
+    added += [addition("opening", listed.opening, _OPENED)] if listed.opening else []
+    return [*system, *in_order(pieces), *added]
+
+
+def _size_of(ledger: Ledger, start: int, stop: int) -> int:
+    return sum(ledger.sizes(start, stop))
+
+
+def _list_runs(listed: FittedList, start: int, stop: int) -> Iterator[tuple[int, Piece]]:
+    """Runs of kept messages, broken where a system message, a shortened or a masked one is."""
+    ledger, hidden, message = listed.ledger, listed.ledger.hidden(listed.hidden), EntryKind.MESSAGE
+    special = sorted(level for level in {*ledger.systems, *listed.replaced, *hidden} if start <= level < stop)
+    for before, level in pairwise([start - 1, *special, stop]):
+        first, name = before + 1, str(level)
+        if first < level:
+            ids, sizes = Numbers(first, level), ledger.sizes(first, level)
+            why = listed.cut.why(first)
+            yield (
+                first,
+                Run(kind=message, outcome=Outcome.KEPT, reason=why, ids=ids, sizes=sizes, position=first),
+            )
+        if level == stop:
+            return
+        size = ledger.tokens(level)
+        if level in listed.replaced:
+            outcome, reason, tokens = Outcome.SHORTENED, _TOO_LARGE, listed.replaced[level].tokens
+        elif level in hidden and ledger.results is not None:
+            outcome, reason, tokens = Outcome.MASKED, ledger.results.rule.reason, size - hidden[level]
+        else:
+            outcome, reason, tokens = Outcome.KEPT, _NEVER_CUT, None
+            ((_, size),) = ledger.system_tokens((level,))
+        yield level, Run.one(message, name, outcome, reason, size=size, tokens=tokens, position=level)
 
 
 def settings_of(plan: Plan) -> dict[str, JsonValue]:
@@ -88,32 +173,31 @@ class _Account:
         return [*found, *self._after_document()]
 
     def _path(self) -> list[Piece]:
-        runs, gaps = _Runs(self.plan.offset), self._gaps()
+        runs, pieces = _Runs(self.plan.offset), self._gaps()
         sources: list[Piece] = []
         added: list[Piece] = []
         for level in self.levels:
-            while gaps and level.number > gaps[0][0]:
-                runs.close(gaps.pop(0)[1])
             entry = self._entry(level)
             sources += [self._reference(each) for each in level.sources]
             if level.row.id == COLLAPSED:
                 reason = "stands for what was pruned"
-                runs.close(_added(level.row.local_id, entry[3], reason, tokens=entry[2]))
+                row = addition(level.row.local_id, entry[3], reason, tokens=entry[2])
+                pieces.append((level.number, row))
                 continue
             if level.row.instead is not None and entry[0] not in ABSENT:
                 added.append(self._stand_in(level, entry))
                 entry = Outcome.COLLAPSED, Reason.COLLAPSED.value, 0, level.row.instead.tokens
             runs.add(level, *entry)
-        runs.close(*(gap for _, gap in gaps))
+        runs.close()
         sources += self._sources_left_out({level.number for level in self.levels})
-        return [*runs.pieces, *sources, *added, *self._additions()]
+        return [*in_order([*runs.pieces, *pieces]), *sources, *added, *self._additions()]
 
     def _stand_in(self, level: KeptLevel, entry: tuple[Outcome, str, int, int]) -> Run:
         """The placeholder of a folded range: an addition, and the node in whose place it is counts as folded."""
         name = "" if level.row.instead is None else level.row.instead.group
         _, _, tokens, size = entry
         reason, position = f"stands for the folded range {name}", level.number + self.plan.offset
-        return _added(name, size, reason, tokens=tokens, position=position)
+        return addition(name, size, reason, tokens=tokens, position=position)
 
     def _sources_left_out(self, kept: set[int]) -> Iterator[Piece]:
         """Sources that were known and are not there, each with its reason."""
@@ -146,7 +230,7 @@ class _Account:
             return Outcome.SHORTENED, _TOO_LARGE, tokens, size
         if level.row.hidden and self.request.masks is not None:
             return Outcome.MASKED, self.request.masks.reason, tokens, size
-        why = self._why(level.number)
+        why = self.plan.cut.why(level.number)
         if level.row.unpaired:
             why = f"{why}, {_WITHOUT_HALVES}"
         if joined is not None and joined.merged:
@@ -157,16 +241,6 @@ class _Account:
         said = self.request.headings.get(level.row.id, "")
         seam = self.estimator.seam
         return self.plan.prices.seam + (self.estimator.of_text(said) + seam if said else 0)
-
-    def _why(self, number: int) -> str:
-        found = self.plan.cut
-        if not found.truncated:
-            return "fits"
-        if number == found.anchor:
-            return "the last user message"
-        if number < found.head:
-            return "part of the beginning"
-        return "recent" if number >= found.recent else "fits"
 
     def _joint(self, joined: Joined | None) -> int:
         """What a blank line and a heading add to a part."""
@@ -201,39 +275,32 @@ class _Account:
             tokens = found.marker_tokens
             if self.request.dialogue:
                 tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
-            yield _added("marker", tokens, "stands for what was left out")
+            yield addition("marker", tokens, _MARKED)
         if self.written.preface is not None:
             tokens = of_text(self.request.preface) + self._joint(self.by_part.get(id(self.written.preface)))
-            yield _added("loom context", tokens, "before the current turn")
+            yield addition("loom context", tokens, "before the current turn")
         if self.composed is not None and self.composed.opened:
-            yield _added("opening", of_text(OPENING), "a request starts with a user message")
+            yield addition("opening", of_text(OPENING), _OPENED)
         if self.composed is not None and self.composed.closed:
-            yield _added("closing", of_text(CLOSING), "a request ends with a user message")
+            yield addition("closing", of_text(CLOSING), "a request ends with a user message")
 
     def _after_document(self) -> Iterator[Piece]:
         """What a loom-aware agent is told after a document."""
         of_text, request = self.estimator.of_text, self.request
         if not request.dialogue and request.preface:
-            yield _added("loom context", of_text(f"\n\n{request.preface}"), "after the document")
+            yield addition("loom context", of_text(f"\n\n{request.preface}"), "after the document")
             if request.after:
                 tokens = sum(of_text(each.text) for each in request.after)
-                yield _added("run", tokens, "what was said and answered in this run")
+                yield addition("run", tokens, "what was said and answered in this run")
 
     def _gaps(self) -> list[tuple[int, Piece]]:
         """The removed ranges and what is left out among them, each with the level before which it is."""
         plan, sketch, offset = self.plan, self.plan.sketch, self.plan.offset
         pieces: list[tuple[int, Piece]] = []
         for start, stop in plan.removed:
-            gap = Gap(
-                kind=EntryKind.NODE,
-                outcome=Outcome.CUT,
-                reason="over the budget",
-                position=start + offset,
-                count=stop - start,
-                first=sketch.id_at(start),
-                last=sketch.id_at(stop - 1),
-                measure=sketch.ruler_at(stop) - sketch.ruler_at(start),
-            )
+            ids = sketch.id_at(start), sketch.id_at(stop - 1)
+            measure = sketch.ruler_at(stop) - sketch.ruler_at(start)
+            gap = removed_range(EntryKind.NODE, ids, start + offset, stop + offset, measure)
             pieces.append((start, gap))
         for level in plan.reasons:
             if plan.cut.head <= level < plan.cut.tail and level != plan.cut.anchor:
@@ -245,7 +312,7 @@ class _Account:
             outcome, size = (Outcome.MERGED, 0) if system else (Outcome.EXCLUDED, each.end - each.start)
             run = _left_out(each.id, outcome, str(each.reason), size, each.level + offset)
             pieces.append((each.level, run))
-        return sorted(pieces, key=lambda piece: piece[0])
+        return pieces
 
     def _layers(self, layers: Sequence[Layer], layout: Layout) -> Iterator[Piece]:
         """A layer's own tokens are those that none of its members has."""
@@ -279,7 +346,7 @@ class _Account:
         if system.memory:
             yield _system("memory block", self._size(system.memory), "after the library, not cached")
         if system.summary:
-            yield _added("summary", self._size(system.summary), "stands for the turns before the strip")
+            yield addition("summary", self._size(system.summary), "stands for the turns before the strip")
 
     def _items(self, layout: Layout) -> Iterator[Piece]:
         for level in self.levels:
@@ -330,7 +397,7 @@ class _Runs:
     """Entries gathered into runs of one outcome and one reason."""
 
     def __init__(self, offset: int) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[tuple[int, Piece]] = []
         self._offset = offset
         self._open: list[tuple[KeptLevel, int, int]] = []
         self._key: tuple[Outcome, str] | None = None
@@ -345,23 +412,21 @@ class _Runs:
         if alone:
             self.close()
 
-    def close(self, *after: Piece) -> None:
-        """End the run that is open, and put pieces behind it."""
+    def close(self) -> None:
+        """End the run that is open."""
         if self._open and self._key is not None:
             first = self._open[0][0]
             pending = first.row.id == INPUT
-            self.pieces.append(
-                Run(
-                    kind=EntryKind.BUFFER if pending else EntryKind.NODE,
-                    outcome=self._key[0],
-                    reason=self._key[1],
-                    ids=[level.row.local_id for level, _, _ in self._open],
-                    sizes=[size for _, _, size in self._open],
-                    tokens=[tokens for _, tokens, _ in self._open],
-                    position=None if pending else first.number + self._offset,
-                )
+            run = Run(
+                kind=EntryKind.BUFFER if pending else EntryKind.NODE,
+                outcome=self._key[0],
+                reason=self._key[1],
+                ids=[level.row.local_id for level, _, _ in self._open],
+                sizes=[size for _, _, size in self._open],
+                tokens=[tokens for _, tokens, _ in self._open],
+                position=None if pending else first.number + self._offset,
             )
-        self.pieces += after
+            self.pieces.append((first.number, run))
         self._open, self._key = [], None
 
 
@@ -416,11 +481,3 @@ def _source(source: ExtraSource, reason: str, outcome: Outcome = Outcome.EXCLUDE
 
 def _kind_of(source: ExtraSource) -> EntryKind:
     return EntryKind.ITEM if source.item else EntryKind.SOURCE
-
-
-def _added(
-    name: str, size: int, reason: str, *, tokens: int | None = None, position: int | None = None
-) -> Run:
-    return Run.one(
-        EntryKind.MESSAGE, name, Outcome.ADDED, reason, size=size, tokens=tokens, position=position
-    )

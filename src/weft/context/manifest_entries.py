@@ -1,8 +1,9 @@
 """The entries of a manifest: candidates, what became of them, and why, in runs of like candidates."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import TypeAlias
 
 from weft.tree.json import JsonObject, JsonValue
@@ -202,6 +203,36 @@ class Gap:
 
 
 Piece: TypeAlias = Run | Gap
+
+
+def removed_range(
+    kind: EntryKind, ids: tuple[str, str], start: int, stop: int, measure: int | Callable[[], int]
+) -> Gap:
+    """A range of levels that the cut removed, by its first and its last id."""
+    return Gap(
+        kind=kind,
+        outcome=Outcome.CUT,
+        reason="over the budget",
+        position=start,
+        count=stop - start,
+        first=ids[0],
+        last=ids[1],
+        measure=measure,
+    )
+
+
+def addition(
+    name: str, size: int, reason: str, *, tokens: int | None = None, position: int | None = None
+) -> Run:
+    """What assembly adds: a marker, an opening, a placeholder."""
+    return Run.one(
+        EntryKind.MESSAGE, name, Outcome.ADDED, reason, size=size, tokens=tokens, position=position
+    )
+
+
+def in_order(pieces: Iterable[tuple[int, Piece]]) -> list[Piece]:
+    """Pieces by the level at which they begin."""
+    return [piece for _, piece in sorted(pieces, key=itemgetter(0))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from itertools import accumulate, chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple, cast
 
+from weft.context.call_answers import call_answers
 from weft.context.columns import Columns, Sketch, SkippedRange
 from weft.context.masking import Mask, MaskedSums, MaskRule, ToolResults
 from weft.context.message_dict import (
@@ -383,13 +384,8 @@ class Ledger:
 
 def _mark(bound: bytearray, first: int, traffic: Iterable[Traffic], made: dict[str, int]) -> None:
     """Bind every result, and all between, to the call that it answers."""
-    for level, calls, results in traffic:
-        for answer in results:
-            start = made.get(answer)
-            if start is not None:
-                bound[start + 1 - first : level + 1 - first] = b"\1" * (level - start)
-        for call in calls:
-            made[call] = level
+    for start, _, level in call_answers(traffic, made):
+        bound[start + 1 - first : level + 1 - first] = b"\1" * (level - start)
 
 
 def _expected(missing: int, total: int, seen: int) -> int:

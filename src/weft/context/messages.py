@@ -217,9 +217,9 @@ class FittedList:
         return _context(ledger, self.settings, self.settings.room(self.system), last_user)
 
     def manifest(self) -> "Manifest":
-        from weft.context.list_manifest import manifest_of  # noqa: PLC0415 - most are never read
+        from weft.context.manifest_build import list_manifest  # noqa: PLC0415 - most are never read
 
-        return manifest_of(self)
+        return list_manifest(self)
 
     def tokens(self) -> int:
         saved = sum(most - self.replaced[level].tokens for level, most in self.cut.shortened.items())

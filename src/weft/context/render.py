@@ -6,6 +6,7 @@ from functools import cache
 from weft.context.dialogue import Part
 from weft.context.document import document_of, references_of
 from weft.context.envelope import Envelope, Layer, Segment, canonical, sha256_of
+from weft.context.instruction_places import place_instructions
 from weft.context.items.blocks import has_nul
 from weft.context.items.item_types import ContextItem, LayerId
 from weft.context.items.library import Preface
@@ -88,8 +89,10 @@ def tokens_sent(context: Context) -> int:
 
 def render_layers(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> Context:
     """A dialogue in its layers: the envelope, and the same as messages."""
+    layout, placed = place_instructions(plan, layout)
+    plan.layout = layout
     request, system, written = plan.request, layout.system, plan.written
-    messages = _summarised(written.messages, system.summary)
+    messages = _summarised(placed, system.summary)
     levels: dict[int, KeptLevel] = {}
     if plan.prefaces:
         levels = {level.number: level for level in written.levels if level.preface is not None}
@@ -183,8 +186,8 @@ def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
 def _history(layout: Layout, messages: tuple[Message, ...], current: str) -> tuple[int, str]:
     """How many messages are L4, and what of the last one is, where a neighbour was merged into it."""
     last = len(messages) - 1
-    if layout.exchange:
-        # What tools were asked and gave comes after the turn's own message.
+    if layout.exchange or (messages and messages[-1].role is Role.SYSTEM):
+        # What tools were asked and gave, and an instruction, come after the turn's own message.
         while last >= 0 and (messages[last].role is not Role.USER or messages[last].results):
             last -= 1
     if last < 0 or messages[last].role is not Role.USER:

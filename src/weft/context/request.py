@@ -44,6 +44,8 @@ class Profile:
     """Whether an endpoint continues a document as it is; a chat model is sent references before it."""
     tools: bool = True
     """Whether calls and results are sent as such; elsewhere they are words, within tags."""
+    system_anywhere: bool = False
+    """Whether system messages may follow a user's message in mid-conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

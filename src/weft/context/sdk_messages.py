@@ -42,7 +42,7 @@ def plain_of(messages: Iterable[Message], media: MediaReader | None) -> Iterator
     """The engine's messages as dictionaries with blocks, signed thinking among them."""
     for message in messages:
         blocks = [part for block in message.blocks if (part := _part(block, media)) is not None]
-        role = Role.ASSISTANT if message.role is Role.ASSISTANT else Role.USER
+        role = message.role if message.role in {Role.ASSISTANT, Role.SYSTEM} else Role.USER
         if blocks:
             words = len(blocks) == 1 and blocks[0]["type"] == "text"
             yield {"role": role.value, "content": blocks[0]["text"] if words else blocks}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
+from weft.context.call_answers import call_answers
 from weft.context.masking import Mask, MaskRule, ToolResults, mask_of
 from weft.context.rows import (
     Candidate,
@@ -97,16 +98,12 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
 
 
 def answers_in(traffic: Iterable[ToolTraffic]) -> dict[tuple[int, str], int]:
-    """(place of the call, its id) → place of its result. A result answers the last call of its id before it.
+    """(place of the call, its id) → place of its result.
 
     Of two results for one call the newer counts: providers refuse a second one.
     """
-    made: dict[str, int] = {}
-    answered: dict[tuple[int, str], int] = {}
-    for index, tools in enumerate(traffic):
-        answered |= {(made[call], call): index for call in tools.results if call in made}
-        made |= dict.fromkeys(tools.calls, index)
-    return answered
+    messages = ((place, tools.calls, tools.results) for place, tools in enumerate(traffic))
+    return {(each.made, each.call): each.answered for each in call_answers(messages, {})}
 
 
 class PairedPart(NamedTuple):

@@ -88,6 +88,8 @@ class ModelProfile:
     images: bool = False
     audio: bool = False
     tools: bool = False
+    system_anywhere: bool = False
+    """True if system messages may follow a user's message in mid-conversation."""
     logprobs: int = 0
     """The most alternatives of each token that a request may ask for; 0: not supported."""
     completion: bool = False

@@ -1,9 +1,8 @@
 """How a model's provider caches prefixes: a value that the engine is given, and providers fill."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-
-from weft.tree.json import JsonObject, JsonValue
 
 
 class CacheKind(StrEnum):
@@ -35,13 +34,13 @@ class CacheProfile:
     """How many blocks up to a mark are looked through for an earlier one; 1: only a mark itself is found again."""
     lifetimes: tuple[str, ...] = ()
     """What a request may ask for, the usual one first."""
-    control: JsonObject = field(default_factory=lambda: {"type": "ephemeral"})
+    control: Mapping[str, str] = field(default_factory=lambda: {"type": "ephemeral"})
     """What a mark says."""
     marks_answers: bool = True
     """Whether a model's own words may be marked."""
     keyed: bool = False
     """Whether requests with marks have a key too."""
-    fields: JsonObject = field(default_factory=dict[str, JsonValue])
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """Further fields of a request with marks."""
 
     @property

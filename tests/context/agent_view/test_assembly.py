@@ -355,3 +355,10 @@ def test_a_request_is_made_of_values_and_changes_none():
     kept = replace(request)
     plan_context(replace(request, loom=loom_of(story, exchanges=EXCHANGES)))
     assert request == kept
+
+
+def test_an_empty_document_whose_surroundings_are_over_the_budget_is_refused_with_both_numbers():
+    story = Story()
+    story.say("")
+    with pytest.raises(ContextLimitError, match=r"the context needs \d+ tokens, the budget is 170"):
+        sent(story, loom_of(story), 170, mode=Mode.BUFFER, system=SystemParts())

@@ -35,6 +35,7 @@ def anthropic_profile(model: str) -> ModelProfile:
         system=SystemPlace.FIELD,
         images=version >= (3, 0),
         tools=version >= (3, 0),
+        system_anywhere=version >= (5, 0) or ("opus" in model and version >= (4, 8)),
         prefill=version < (4, 6),
         sampling=version < (4, 7),
         temperatures=(0, 1),

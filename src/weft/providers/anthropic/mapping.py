@@ -111,7 +111,7 @@ def _message(request: Request, number: int, message: Message, marks: Marks) -> J
         for place, block in enumerate(message.blocks)
         if (wire := _block(request, block)) is not None
     ]
-    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    role = message.role.value if message.role in {Role.ASSISTANT, Role.SYSTEM} else "user"
     only = blocks[0] if len(blocks) == 1 else None
     if only is not None and set(only) == {"type", "text"}:
         return {"role": role, "content": only["text"]}

@@ -50,6 +50,7 @@ _PROFILES = {
     OpenAIInterface.CHAT: ModelProfile(
         images=True,
         tools=True,
+        system_anywhere=True,
         logprobs=20,
         choices=128,
         seed=True,
@@ -59,6 +60,7 @@ _PROFILES = {
     OpenAIInterface.RESPONSES: ModelProfile(
         images=True,
         tools=True,
+        system_anywhere=True,
         sampling=False,
         stop=False,
         output_limit=128_000,

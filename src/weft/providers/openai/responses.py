@@ -81,7 +81,7 @@ def _items(request: Request, number: int, message: Message, marks: Marks) -> Ite
             yield {"role": message.role.value, "content": message.text}
         return
     parts: list[JsonValue] = []
-    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    role = message.role.value if message.role in {Role.ASSISTANT, Role.SYSTEM} else "user"
     for place, block in enumerate(message.blocks):
         mark = marks.get((number, place))
         if isinstance(block, Text | Image | Audio):

@@ -163,6 +163,7 @@ def for_model(options: ContextOptions, answering: AnsweringAgent) -> ContextOpti
         prefill=known.prefill if options.prefill is None else options.prefill,
         completion=known.completion if options.completion is None else options.completion,
         tool_calling=known.tools if options.tool_calling is None else options.tool_calling,
+        system_anywhere=known.system_anywhere if options.system_anywhere is None else options.system_anywhere,
     )
 
 
@@ -184,6 +185,7 @@ def _profile(options: ContextOptions) -> Profile:
         prefill=bool(options.prefill),
         completion=options.completion is not False,
         tools=options.tool_calling is not False,
+        system_anywhere=bool(options.system_anywhere),
     )
 
 

@@ -113,6 +113,9 @@ class ContextOptions(SamplingOptions):
     tool_calling: bool | None = option(
         None, "Whether the model has tool calling; default: what it says. Without it, calls are words."
     )
+    system_anywhere: bool | None = option(
+        None, "Whether system messages may stand in mid-conversation; default: what the provider takes."
+    )
     annotations: bool | Collection[Identified | str] = option(
         False, "True includes the annotations on the path's nodes, a list those of these nodes."
     )
@@ -243,6 +246,7 @@ _FURTHER = (
         "prefill",
         "completion",
         "tool_calling",
+        "system_anywhere",
         "annotations",
         "tool_descriptions",
         "memory_block",

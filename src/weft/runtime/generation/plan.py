@@ -426,6 +426,7 @@ def _generation(
         "prefill": profile.prefill,
         "completion": profile.completion,
         "toolCalling": profile.tools,
+        "systemAnywhere": profile.system_anywhere,
         "request": neutral_hash(delivery.request),
         **({"cache": delivery.request.cache.cached_content} if delivery.request.cache.cached_content else {}),
         **({"tools": [each.name for each in options.tool_outputs]} if options.tool_outputs else {}),

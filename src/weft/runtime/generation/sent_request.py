@@ -184,6 +184,7 @@ def _assemble(caller: Caller, sent: SentRequest, asked: Mapping[str, Any]) -> Re
         prefill=asked["prefill"],
         completion=asked.get("completion", True),
         tools=asked.get("toolCalling", True),
+        system_anywhere=asked.get("systemAnywhere", False),
     )
     answering = AnsweringAgent(
         agent=replace(Reader.of(caller).agent(asked["agent"]), permissions=frozenset()),

@@ -61,7 +61,8 @@ class RunnerRun(RunLoop[RunnerEvent]):
         self._tools = RunnerTools.of(
             caller,
             task.node_id,
-            names=task.options.tool_names,
+            # Retrieval is what this runner is.
+            names=None if task.runner is Runner.VAULT else task.options.tool_names,
             vaults=task.options.vaults,
             approver=approver,
             agent=task.agent,

@@ -47,7 +47,7 @@ class Runners:
         tools = RunnerTools.of(
             self.caller,
             context.node_id,
-            names=options.tool_names,
+            names=None if runner is Runner.VAULT else options.tool_names,
             vaults=options.vaults,
             agent=context.agent,
             registry=self.registry,
