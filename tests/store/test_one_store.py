@@ -1,5 +1,6 @@
 """A grove file is opened by SQLite only, once a process, and every commit goes into the log that others see."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tests.soundness import check_file, check_sound
 
 import weft
 from weft.errors import InvalidInputError, StorageError, UnavailableError
+from weft.store.lock import GroveLock
 
 
 def run(script: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -112,6 +114,38 @@ def test_groves_of_one_file_share_its_descriptors_and_its_writer(tmp_path):
         assert len(first.tree("T").path) == 17
     assert threading.active_count() == threads
     assert {file.name for file in tmp_path.iterdir()} == {"n.db", "n.db-lock", "n.db-turn", "link.db"}
+
+
+def test_a_grove_whose_log_is_just_being_folded_back_is_not_taken_for_damaged(tmp_path):
+    """The first page is written first: for a moment it promises more pages than the file has."""
+    path = tmp_path / "n.db"
+    with weft.open(path) as grove:
+        grove.plant("T", "root")
+    whole = path.read_bytes()
+    opened: list[str] = []
+    lock = GroveLock(path)
+    with lock.hold():
+        os.truncate(path, len(whole) // 2)
+        reader = threading.Thread(target=lambda: opened.extend(texts(path)))
+        reader.start()
+        # It has looked at the half file, and waits for the lock: the turnstile is its own.
+        turn = os.open(f"{path}-turn", os.O_RDWR)
+        while is_free(turn):
+            pass
+        os.close(turn)
+        path.write_bytes(whole)
+    reader.join()
+    lock.close()
+    assert opened == ["root"]
+
+
+def is_free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return True
 
 
 def test_a_grove_is_opened_and_closed_by_many_threads_at_once(tmp_path):

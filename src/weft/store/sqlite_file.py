@@ -557,6 +557,17 @@ def _refuse_strangers(path: Path) -> None:
         raise StorageError(f"{path} is a folder", hint="name a file in it, for example grove.db")
     if not stat.S_ISREG(mode):
         raise StorageError(f"{path} is not a file", hint="name another file for the grove")
+    try:
+        _peek_at(path)
+    except StorageError:
+        if not path.with_name(path.name + "-lock").exists():
+            raise
+        # Another process may be folding its log back, page after page. Under the lock none does.
+        with GroveLock(path).hold_and_close():
+            _peek_at(path)
+
+
+def _peek_at(path: Path) -> None:
     with peek(path) as session:
         _check_is_grove(session.connection, path, mark=False)
 
