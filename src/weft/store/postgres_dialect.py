@@ -324,7 +324,7 @@ _BATCHES = {
     ),
     schema.jobs: _batch(
         schema.jobs,
-        ["tree", "kind", "target", "payload", "state", "attempts", "run_after", "created_at"],
+        [name for name in schema.jobs.c.keys() if name != "key"],
         {},
         " ON CONFLICT DO NOTHING",
     ),
