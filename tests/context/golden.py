@@ -22,8 +22,10 @@ from weft.context.items.item_types import (
 )
 from weft.context.payload import record_payload
 from weft.context.system import Instruction, Standing, SystemParts
+from weft.context.tool_text import describe_tools
 from weft.providers.anthropic import anthropic_profile
 from weft.tree.content import Image, ToolCall, ToolResult
+from weft.tree.tool_spec import ToolSpec
 
 FOLDER = Path(__file__).parents[1] / "data" / "layers"
 PICTURE = Image(ref="ab" * 32, mime_type="image/png", width=640, height=480, alt_text="a loom")
@@ -73,6 +75,23 @@ def tool_heavy() -> Envelope:
         ToolOutput(name="webSearch", content="</webSearch>results"),
     ]
     return talk.ask("What else?", SPEC, tools=outputs)
+
+
+LOOK = ToolSpec(name="look", description="Look at a place.", schema={"type": "object", "properties": {}})
+
+
+def _looked(talk: Talk) -> Envelope:
+    talk.take("Look.", ToolCall(id="c1", name="look", arguments={"at": "sea"}), SPEC)
+    talk.take(ToolResult(call_id="c1", content="waves"), "I see waves.")
+    return talk.ask("What else?", SPEC)
+
+
+def native_tools() -> Envelope:
+    return _looked(Talk(tools=(LOOK,)))
+
+
+def tools_in_words() -> Envelope:
+    return _looked(Talk(tool_descriptions=describe_tools([LOOK])))
 
 
 def multimodal() -> Envelope:
@@ -132,7 +151,7 @@ GOLDEN: dict[str, Callable[[], Envelope]] = {
     each.__name__.replace("_", "-"): each
     for each in (
         *(no_context, heavy_context, tool_heavy, multimodal, branch_switch, edited_history),
-        *(re_added_note, changed_note, changed_note_appended, inline),
+        *(re_added_note, changed_note, changed_note_appended, inline, native_tools, tools_in_words),
     )
 }
 

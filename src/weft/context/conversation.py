@@ -28,6 +28,7 @@ from weft.tree.content import (
 from weft.tree.item import Item
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.measure import measure_content
+from weft.tree.tool_spec import ToolSpec
 from weft.tree.tree import Mode
 
 
@@ -59,6 +60,7 @@ class Conversation:
     profile: Profile = field(default_factory=Profile)
     estimator: Estimator = DEFAULT
     window: int | None = None
+    tools: tuple[ToolSpec, ...] = ()
     tool_descriptions: str = ""
     readers: frozenset[str] = frozenset()
     """Names of tools that read on where only an outline is shown."""
@@ -121,6 +123,7 @@ def assemble_turn(
         fresh=dict(fresh or {}),
         standing=conversation.standing,
         tool_outputs=request.tool_outputs,
+        tools=conversation.tools,
         tool_descriptions=conversation.tool_descriptions,
         readers=conversation.readers,
         memory_block=conversation.memory_block,

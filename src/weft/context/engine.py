@@ -43,10 +43,9 @@ def assemble(request: ContextRequest, contents: Contents | Callable[[Plan], Cont
     while True:
         plan = plan_context(request)
         context = write_context(plan, contents(plan) if callable(contents) else contents)
-        excess = check(plan)
-        if excess <= 0:
+        if plan.excess <= 0:
             return context
-        request = replace(request, held_back=request.held_back + excess)
+        request = replace(request, held_back=request.held_back + plan.excess)
 
 
 def plan_context(request: ContextRequest) -> Plan:
@@ -59,8 +58,9 @@ def plan_context(request: ContextRequest) -> Plan:
 
 def write_context(plan: Plan, contents: Contents) -> Context:
     """Write the request that was planned."""
-    repair(plan, contents)
-    render(plan, contents)
+    plan.contents = contents
+    for stage in WRITING:
+        plan = stage(plan)
     return plan.context
 
 
@@ -146,31 +146,35 @@ def fit(plan: Plan) -> Plan:
     return plan
 
 
-def repair(plan: Plan, contents: Contents) -> None:
+def repair(plan: Plan) -> Plan:
     """The kept levels as messages that the strictest provider accepts."""
-    plan.written = join_levels(plan, write_levels(plan, contents))
+    plan.written = join_levels(plan, write_levels(plan, plan.contents))
+    return plan
 
 
-def render(plan: Plan, contents: Contents) -> None:
+def render(plan: Plan) -> Plan:
     """The request itself, with its manifest."""
     if plan.layout is None:
         plan.context = render_plain(plan)
     else:
-        plan.context = render_layers(plan, plan.layout, contents)
+        plan.context = render_layers(plan, plan.layout, plan.contents)
+    return plan
 
 
-def check(plan: Plan) -> int:
-    """How many tokens the request is over its budget, which it may be only by an exact count of the whole."""
+def check(plan: Plan) -> Plan:
+    """The budget holds. Only an exact count of the whole may exceed it, and then less is planned."""
     context, estimator = plan.context, plan.request.estimator
     # Only where something had to be shortened can the last tokens of items and sources be in doubt.
     if plan.layout is not None and plan.cut.shortened and context.tokens > context.budget:
         raise recent_over(len(plan.kept), context.tokens, context.budget)
-    return tokens_sent(context) - plan.asked.budget if estimator.seam else 0
+    plan.excess = tokens_sent(context) - plan.asked.budget if estimator.seam else 0
+    return plan
 
 
 Stage: TypeAlias = Callable[[Plan], Plan]
 UNREDUCED: tuple[Stage, ...] = (read, select, pair, lay_out, mask, fit)
 PLANNING: tuple[Stage, ...] = (read, select, pair, lay_out, mask, reduce_history, fit)
+WRITING: tuple[Stage, ...] = (repair, render, check)
 
 
 def is_layered(request: ContextRequest) -> bool:

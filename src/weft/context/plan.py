@@ -12,6 +12,7 @@ from weft.context.manifest_entries import Piece
 from weft.context.request import INPUT, ContextRequest, Layout
 from weft.context.rows import ExtraSource, PathOutline, Prices, Reason
 from weft.context.system import SystemContext
+from weft.tree.content import Content
 
 if TYPE_CHECKING:
     from weft.context.items.inline import Inline
@@ -52,9 +53,13 @@ class Plan:
     """What reducing the history did."""
     unsummarised: tuple[str, ...] = ()
     """Ids of the nodes that are shown by an extract, because no summary of them is stored."""
+    contents: Mapping[str, Content] = field(default_factory=dict[str, Content])
+    """The texts of `wanted`, by the ids of their nodes."""
     written: "WrittenLevels" = field(init=False)
     """The kept levels with their texts, and the messages that they become."""
     context: "Context" = field(init=False)
+    excess: int = 0
+    """Tokens by which an exact count of the whole exceeds the budget."""
 
     def __post_init__(self) -> None:
         self.request = self.asked
