@@ -324,7 +324,7 @@ _BATCHES = {
     ),
     schema.jobs: _batch(
         schema.jobs,
-        [name for name in schema.jobs.c.keys() if name != "key"],
+        [column.name for column in schema.jobs.c if column.name != "key"],
         {},
         " ON CONFLICT DO NOTHING",
     ),
