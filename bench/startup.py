@@ -28,7 +28,12 @@ def run(scene: Scene) -> Section:
         "weft --version": [sys.executable, "-m", "weft.cli", "--version"],
         "weft ls": [sys.executable, "-m", "weft.cli", "ls"],
     }
-    environment = os.environ | {"WEFT_GROVE": str(grove)}
+    # As installed: byte code is kept, whatever this shell says about it.
+    environment = os.environ | {
+        "WEFT_GROVE": str(grove),
+        "PYTHONPYCACHEPREFIX": str(scene.folder / "pycache"),
+    }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     # The first round fills caches and is not counted; the commands take turns, so that noise hits all alike.
     for round_number in range(rounds + 1):

@@ -24,6 +24,8 @@ __all__ = ["run"]
 _PRODUCERS = 100
 _PROCESSES = 8
 _CONNECTIONS = 16
+_PROCESSES_BAR = 0.6
+_CONNECTIONS_BAR = 0.8
 _TEXTS = sample_texts(64)
 
 
@@ -79,23 +81,27 @@ def run(scene: Scene) -> Section:
     )
     cases = [
         (f"SQLite, {_PRODUCERS} threads", [_sqlite_threads(scene) for _ in range(scene.size(5, 1))]),
-        (f"SQLite, {_PROCESSES} processes", [_sqlite_processes(scene) for _ in range(scene.size(3, 1))]),
-        (f"PostgreSQL, {_CONNECTIONS} threads", [_postgres(scene) for _ in range(scene.size(3, 1))]),
+        (f"SQLite, {_PROCESSES} processes", [_sqlite_processes(scene) for _ in range(scene.size(5, 1))]),
+        (f"PostgreSQL, {_CONNECTIONS} threads", [_postgres(scene) for _ in range(scene.size(5, 1))]),
     ]
     threads = cases[0][1]
     gain = statistics.median(each.gain or 0 for each in threads)
     rate = statistics.median(each.ours.rate for each in threads)
     by_ratio = section.hold(at_least("SQLite writes ÷ a writer that commits each", gain, 4))
     by_rate = section.hold(at_least("SQLite writes a second, with events", rate, 5_000))
+    least = dict(zip((what for what, _ in cases[1:]), (_PROCESSES_BAR, _CONNECTIONS_BAR), strict=True))
     rows: list[tuple[str, ...]] = []
     for what, rounds in cases:
         ours = statistics.median(each.ours.rate for each in rounds)
         plain = statistics.median(each.plain.rate for each in rounds)
         middle = statistics.median(each.ratio for each in rounds)
-        alone, more, bar = None, None, ("—", "—")
+        alone, more = None, None
         if rounds is threads:
             alone = statistics.median(each.alone.rate for each in rounds if each.alone)
             more, bar = gain, (by_ratio.bar, by_ratio.verdict)
+        else:
+            held = section.hold(at_least(f"{what}: writes ÷ bare SQL", middle, least[what]))
+            bar = held.bar, held.verdict
         figures = (ours, alone, more, plain, middle)
         rows.append((what, *map(number, figures), *bar))
     rows.insert(1, (f"{cases[0][0]}, as such", number(rate), *["—"] * 4, by_rate.bar, by_rate.verdict))

@@ -13,8 +13,8 @@ from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.node_values import heading_of, node_values
 from weft.store import schema
 from weft.store.path_queries import (
-    _HEAD_TO,
-    _TAIL_TO,
+    _head_to,
+    _tail_to,
     ancestor_at_depth,
     head_to,
     instructing,
@@ -206,8 +206,8 @@ def _postgres_buffers(deep, tree, leaf):
         near = {"floor": end.ruler - 200, "least": 5, "limit": 1_000}
         far = {"amount": 200, "limit": 1_000}
         for name, statement, values in (
-            ("near end", _TAIL_TO, {"in_tree": key, "at_position": position, **near}),
-            ("far end", _HEAD_TO, {"in_tree": key, "at_position": position, **far}),
+            ("near end", _tail_to(), {"in_tree": key, "at_position": position, **near}),
+            ("far end", _head_to(), {"in_tree": key, "at_position": position, **far}),
             ("tail", TAIL, {"in_tree": key, "at_position": position, "limit": 50}),
             ("head", ANCESTOR_AT_DEPTH, {"in_tree": key, "at_position": position, "at_depth": 49}),
         ):

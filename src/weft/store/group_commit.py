@@ -23,8 +23,9 @@ _LINGER_SECONDS = 0.002
 _TURN_SECONDS = 0.25
 
 Work = Callable[[Transaction], Any]
-Take = Callable[[], "Sequence[WaitingWrite]"]
-"""Takes all work that waits: called under the lock, because until then a caller may give up waiting."""
+Take = Callable[[float], "Sequence[WaitingWrite]"]
+"""Takes all work that waits, or comes within these seconds: called under the lock, because until then a
+caller may give up waiting."""
 RunGroup = Callable[[Take, Callable[[], None]], bool]
 """Runs and commits what it takes; calls the second as soon as it holds the lock."""
 
@@ -130,7 +131,9 @@ class GroupWriter:
     def _write_alone(self, job: WaitingWrite) -> bool:
         """Run it in the caller's own thread; if another process has the lock, leave it to the writer, who waits."""
 
-        def take() -> list[WaitingWrite]:
+        def take(_seconds: float) -> list[WaitingWrite]:
+            if job.taken:
+                return []
             job.taken = True
             return [job]
 
@@ -207,29 +210,31 @@ class GroupWriter:
                     self._wake_at = min(self._crowd, _GROUP_LIMIT)
                     self._ready.wait(_LINGER_SECONDS)
             with self._turn:
-                self._crowd = self._write()
+                self._write()
         with self._turn:
             self._shut_down()
 
-    def _write(self) -> int:
+    def _write(self) -> None:
         taken: list[WaitingWrite] = []
         try:
             self._run(partial(self._take, taken), self._run_group)
         except BaseException as error:  # noqa: BLE001 - every waiting caller must get it
             if not taken:
-                self._take(taken)
+                self._take(taken, 0)
             for job in taken:
                 if not job.finished:
                     job.finish(error=error)
-        return len(taken)
 
-    def _take(self, taken: list[WaitingWrite]) -> list[WaitingWrite]:
+    def _take(self, taken: list[WaitingWrite], seconds: float) -> list[WaitingWrite]:
         with self._ready:
-            while self._jobs and len(taken) < _GROUP_LIMIT:
-                job = self._jobs.popleft()
-                job.taken = True
-                taken.append(job)
-        return taken
+            if seconds and not self._jobs and not self._closing:
+                self._ready.wait(seconds)
+            group = [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP_LIMIT))]
+        for job in group:
+            job.taken = True
+        taken += group
+        self._crowd = len(group) or self._crowd
+        return group
 
 
 class _AbandonedError(Exception):

@@ -8,7 +8,7 @@ own count of keys, which never goes back: each is higher than every one before i
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select, update
 
 from weft.errors import ConflictError
 from weft.store import schema
@@ -18,6 +18,13 @@ from weft.store.transaction import Transaction
 from weft.tree.json_names import iso_moment
 
 _leases = schema.leases
+
+
+_LEASE_AT = select(_leases).where(
+    _leases.c.tree == bindparam("in_tree"),
+    _leases.c.position == bindparam("at_position"),
+    _leases.c.expires_at > bindparam("now"),
+)
 
 
 class LeaseRow(NamedTuple):
@@ -31,8 +38,8 @@ class LeaseRow(NamedTuple):
 
 def lease_at(session: Session, tree: int, position: int, now: int) -> LeaseRow | None:
     """The lease that holds on a position at this moment."""
-    here = _leases.c.tree == tree, _leases.c.position == position
-    return session.one(select(_leases).where(*here, _leases.c.expires_at > now), LeaseRow._make)
+    rows = session.rows(_LEASE_AT, {"in_tree": tree, "at_position": position, "now": now})
+    return LeaseRow._make(rows[0]) if rows else None
 
 
 def leases_in(session: Session, tree: int, now: int) -> list[LeaseRow]:

@@ -32,6 +32,7 @@ _nodes = schema.nodes
 _tree: BindParameter[Any] = bindparam("in_tree")
 
 
+@cache
 def _marked(pointer: str) -> Select[Any]:
     """Every position on a path that has a mark, over the list that their pointers to the nearest make."""
     near = _nodes.c[pointer]
@@ -57,22 +58,40 @@ def _marked(pointer: str) -> Select[Any]:
 
 
 _LIGHT = PathRow._fields
-_GROWN = tail_while(columns=_LIGHT, texts=True)
-_TAIL_TO = tail_while(
-    lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")), columns=_LIGHT
-)
-_AMOUNT: BindParameter[Any] = bindparam("amount")
-_beyond = climb(("ruler",), lambda row: row.c.ruler > _AMOUNT, lambda far: far.c.ruler > _AMOUNT)
-_FIRST_BEYOND = select(_beyond.c.key).where(_beyond.c.ruler > _AMOUNT).order_by(_beyond.c.depth).limit(1)
 _END: BindParameter[Any] = bindparam("at_position", type_=_nodes.c.key.type)
-_HEAD_TO = tail_while(start_at=func.coalesce(_FIRST_BEYOND.scalar_subquery(), _END), columns=_LIGHT)
-_TOP = tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery(), columns=_LIGHT)
+
+
+# Made when they are first used: a command that only lists something needs none of them.
+@cache
+def _grown() -> Select[Any]:
+    return tail_while(columns=_LIGHT, texts=True)
+
+
+@cache
+def _tail_to() -> Select[Any]:
+    return tail_while(
+        lambda tail: or_(tail.c.ruler > bindparam("floor"), tail.c.step < bindparam("least")), columns=_LIGHT
+    )
+
+
+@cache
+def _head_to() -> Select[Any]:
+    amount: BindParameter[Any] = bindparam("amount")
+    beyond = climb(("ruler",), lambda row: row.c.ruler > amount, lambda far: far.c.ruler > amount)
+    first = select(beyond.c.key).where(beyond.c.ruler > amount).order_by(beyond.c.depth).limit(1)
+    return tail_while(start_at=func.coalesce(first.scalar_subquery(), _END), columns=_LIGHT)
+
+
+@cache
+def _top() -> Select[Any]:
+    return tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery(), columns=_LIGHT)
 
 
 _MOST_LEFT_OUT = 500
 """So many places that contexts may leave out are looked for in a part of a path, on all branches: the newest."""
 
 
+@cache
 def _between() -> Select[*tuple[Any, ...]]:
     """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path.
 
@@ -141,8 +160,6 @@ def _between() -> Select[*tuple[Any, ...]]:
     return select(*light).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys))
 
 
-_BETWEEN = _between()
-_INSTRUCTING, _ATTACHING = _marked("near_instruction"), _marked("near_attachments")
 _sources = schema.sources
 _INSTRUCTING_VERSIONS = (
     select(_nodes.c.position, _nodes.c.depth)
@@ -189,7 +206,7 @@ def walk_up(session: Session, tree: int, position: int, limit: int | None = None
 def walk_up_with_texts(session: Session, tree: int, position: int, limit: int) -> list[tuple[PathRow, str]]:
     """A position and its nearest ancestors, root side first, each with its stored content."""
     values = {"in_tree": tree, "at_position": position, "limit": limit}
-    rows = session.rows(_GROWN, values)
+    rows = session.rows(_grown(), values)
     texts = {row[0]: row[-1] for row in rows}
     return [(row, texts[row.key]) for row in _down(rows, lambda row: _PATH_ROW(row[:-1]))]
 
@@ -212,19 +229,19 @@ def tail_to(
 ) -> list[PathRow]:
     """The end of a path, root side first, in one query: until the ruler is at `floor`, `least` of them at least."""
     values = {"in_tree": tree, "at_position": position, "floor": floor, "least": least, "limit": limit}
-    return _down(session.rows(_TAIL_TO, values), _PATH_ROW)
+    return _down(session.rows(_tail_to(), values), _PATH_ROW)
 
 
 def head_to(session: Session, tree: int, position: int, amount: int) -> list[PathRow]:
     """The beginning of the path to a position, in one query: until the ruler passes an amount, if it does."""
     values = {"in_tree": tree, "at_position": position, "amount": amount, "limit": UNBOUNDED}
-    return _down(session.rows(_HEAD_TO, values), _PATH_ROW)
+    return _down(session.rows(_head_to(), values), _PATH_ROW)
 
 
 def top_to(session: Session, tree: int, position: int, depth: int) -> list[PathRow]:
     """The beginning of the path to a position, in one query: to a depth."""
     values = {"in_tree": tree, "at_position": position, "at_depth": depth, "limit": UNBOUNDED}
-    return _down(session.rows(_TOP, values), _PATH_ROW)
+    return _down(session.rows(_top(), values), _PATH_ROW)
 
 
 def rows_between(
@@ -244,13 +261,13 @@ def rows_between(
         "below": last.depth,
         "limit": above + 2 if top else 1,
     }
-    return _down(session.rows(_BETWEEN, values), _PATH_ROW)
+    return _down(session.rows(_between(), values), _PATH_ROW)
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:
     """The places on a path that have instructions by their first version, in path order."""
     values = {"in_tree": tree, "at_position": position}
-    return [NodeRow._make(row) for row in session.rows(_INSTRUCTING, values)]
+    return [NodeRow._make(row) for row in session.rows(_marked("near_instruction"), values)]
 
 
 def instructing_versions(session: Session, tree: int) -> Sequence[tuple[int, int]]:
@@ -267,7 +284,7 @@ _items = schema.attachments
 def attaching(session: Session, tree: int, position: int) -> list[NodeRow]:
     """The places on the path to a position that items hang on, or have hung on, in path order."""
     values = {"in_tree": tree, "at_position": position}
-    return [NodeRow._make(row) for row in session.rows(_ATTACHING, values)]
+    return [NodeRow._make(row) for row in session.rows(_marked("near_attachments"), values)]
 
 
 def attachments_on(session: Session, tree: int, keys: Sequence[int]) -> dict[int, list[Any]]:

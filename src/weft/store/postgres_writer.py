@@ -146,12 +146,12 @@ class _Lane:
 
     def __init__(self, writer: PostgresWriter) -> None:
         self._writer = writer
-        self._cache = Cache(is_shared=True)
+        self._cache = Cache()
         self.groups = GroupWriter(self._run_group, self._run_group, _do_nothing)
 
     def _run_group(self, take: Take, hold: Callable[[], None]) -> bool:
         hold()
-        jobs = take()
+        jobs = take(0)
         with self._writer.explained():
             outcomes = self._write_together(jobs)
         for job, result, failure in outcomes:
@@ -190,10 +190,8 @@ class _Lane:
             transaction.driver.execute(_PATIENCE)
             grove = self._ask(transaction, CompiledStatement.of(connection, GROVE_EVENTS), {})
             trees = self._ask(transaction, free, {"ulids": list(ulids)})
-        (events,) = grove.fetchone()
-        if events != self._cache.grove_events:
-            self._cache.agents.clear()
-            self._cache.grove_events = events
+        row = grove.fetchone()
+        self._cache.doubt(None if row is None else row[0])
         return {transaction.hold_tree(row).ulid for row in trees.fetchall()}
 
     def _ask(self, transaction: Transaction, statement: CompiledStatement, values: dict[str, Any]) -> Any:

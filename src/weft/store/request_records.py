@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, bindparam, func, select
 
 from weft.errors import NotFoundError
 from weft.store import schema
@@ -17,6 +17,9 @@ from weft.tree.json import JsonObject
 
 _requests, _manifests = schema.requests, schema.manifests
 _envelopes, _nodes = schema.envelopes, schema.nodes
+_LAST_ORDINAL = select(func.max(_envelopes.c.ordinal)).where(
+    _envelopes.c.tree == bindparam("in_tree"), _envelopes.c.node == bindparam("at_node")
+)
 _LIGHT = tuple(column for column in _envelopes.c if column.name not in {"gzip", "prefix"})
 
 
@@ -65,8 +68,7 @@ def record_of(row: Any) -> JsonObject:
 
 
 def next_ordinal(session: Session, tree: int, node: int) -> int:
-    last = select(func.max(_envelopes.c.ordinal)).where(_envelopes.c.tree == tree, _envelopes.c.node == node)
-    highest = session.execute(last).scalar()
+    ((highest,),) = session.rows(_LAST_ORDINAL, {"in_tree": tree, "at_node": node})
     return 0 if highest is None else int(highest) + 1
 
 

@@ -1,12 +1,13 @@
 """Writing: rows are gathered and sent together, and what was read or written is remembered.
 
 A transaction may carry the work of many callers (SQLite commits in groups), so it
-keeps what hot paths need in a cache that the store clears whenever another process
-may have changed the database.
+keeps what hot paths need in a cache that it doubts whenever another process may have
+changed the database.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -38,13 +39,14 @@ _CACHE_LIMIT = 50_000
 _SMALL_TREE = 256
 _LARGE_TREE = 20_000
 _SETTLED = 4
-"""Transactions without a stranger's write, after which even a large tree's ids are worth remembering."""
+"""Transactions without a stranger's write to it, after which even a large tree's ids are worth remembering."""
 _COLUMNS = {table: tuple(map(str, table.columns.keys())) for table in schema.metadata.sorted_tables}
 _UNNUMBERED = [name for name in _COLUMNS[schema.events] if name not in {"number", "transaction"}]
 _ORDER = {table: index for index, table in enumerate(schema.metadata.sorted_tables)}
 
 _INSERTS = {table: insert(table) for table in schema.metadata.sorted_tables}
 _COUNTERS = ("next_key", "nodes", "branches", "depth", "events", "head", "updated_at", "leased_until")
+_state_row: Callable[[TreeState], tuple[Any, ...]] = attrgetter(*TREE_COLUMNS)
 _UPDATE_TREE = (
     update(schema.trees)
     .where(schema.trees.c.key == bindparam("the_key"))
@@ -79,6 +81,10 @@ class KnownTree:
     state: TreeState | None = None
     row: tuple[Any, ...] | None = None
     """Its row when it was last read or committed: as long as it is the same, all of this holds."""
+    epoch: int = 0
+    """The cache's, when it was last compared with its row."""
+    age: int = 0
+    """How many transactions it has served."""
     nodes: dict[int, NodeRow] = field(default_factory=dict[int, NodeRow])
     names: dict[str, int] = field(default_factory=dict[str, int])
     """ULID or local id → key."""
@@ -99,16 +105,15 @@ class KnownTree:
 
 @dataclass(slots=True)
 class Cache:
-    """What a writer knows without asking. Correct only while no other process writes.
+    """What a writer knows without asking.
 
-    Where others may write at any time (`is_shared`), what is known of a tree is used from the moment
-    at which its row is locked and is what it was: every change of a tree is in the chain that it heads.
+    If others may have written since (`doubt`), what is known of a tree is used from the moment at which
+    its row is locked and is what it was: every change of a tree is in the chain that it heads. Agents,
+    and which trees there are, change with the grove's own chain.
     """
 
-    is_shared: bool = False
+    epoch: int = 0
     trees: dict[int, KnownTree] = field(default_factory=dict[int, KnownTree])
-    age: int = 0
-    """How many transactions it has served."""
     size: int = 0
     """How many nodes it knows, more or less."""
     agents: dict[int, AgentRow] = field(default_factory=dict[int, AgentRow])
@@ -116,7 +121,7 @@ class Cache:
     """ULIDs of trees and agents → key."""
     grove: GroveState | None = None
     grove_events: int | None = None
-    """How many events the grove had when agents were read, where others may change them."""
+    """How many events the grove had when it was last doubted."""
     event_number: int | None = None
 
     def clear(self) -> None:
@@ -125,7 +130,17 @@ class Cache:
         self.grove = None
         self.grove_events = None
         self.event_number = None
-        self.age = self.size = 0
+        self.size = 0
+
+    def doubt(self, grove_events: int | None) -> None:
+        """Others may have written; this many events the grove has now, if it is made."""
+        self.epoch += 1
+        self.grove = None
+        self.event_number = None
+        if grove_events is None or grove_events != self.grove_events:
+            self.agents.clear()
+            self.keys.clear()
+            self.grove_events = grove_events
 
     def forget_nodes(self) -> None:
         self.size = 0
@@ -149,7 +164,6 @@ class Transaction(Session):
         self._cursors: dict[tuple[int, int], dict[str, Any]] = {}
         self._trees: dict[int, KnownTree] = {}
         """Those that it has to do with."""
-        cache.age += 1
         if cache.size > _CACHE_LIMIT:
             cache.forget_nodes()
 
@@ -288,11 +302,15 @@ class Transaction(Session):
         """What is known of a tree, as far as this transaction may rely on it."""
         known = self._trees.get(tree)
         if known is None:
-            known = None if self.cache.is_shared else self.cache.trees.get(tree)
+            cache = self.cache
+            known = cache.trees.get(tree)
             if known is None:
-                known = KnownTree()
-                if not self.cache.is_shared:
-                    self.cache.trees[tree] = known
+                known = cache.trees[tree] = KnownTree(epoch=cache.epoch)
+            elif known.epoch == cache.epoch:
+                known.age += 1
+            else:
+                # It may turn out to be right, but not before its row is read.
+                known = KnownTree(epoch=cache.epoch)
             self._trees[tree] = known
         return known
 
@@ -315,22 +333,23 @@ class Transaction(Session):
             known.state = TreeState(number, ulid, MODES[int(mode)], *rest)
             known.row = row
             self.cache.trees[number] = known
+        elif known.epoch != self.cache.epoch:
+            known.epoch = self.cache.epoch
+            known.age += 1
         self._trees[number] = known
         return known.state
 
     def add_tree(self, state: TreeState) -> None:
         """A tree that this transaction has inserted."""
-        self._trees[state.key] = self.cache.trees[state.key] = KnownTree(state)
+        self._trees[state.key] = self.cache.trees[state.key] = KnownTree(state, epoch=self.cache.epoch)
         self.cache.keys[state.ulid] = state.key
 
     def keep_known(self) -> None:
-        """After the commit: what others may change is known as it is now."""
+        """After the commit: remember the rows of the trees as they are now."""
         for known in self._trees.values():
-            state = known.state
-            if state is not None:
-                mode = MODES.index(state.mode)
-                known.row = tuple(mode if name == "mode" else getattr(state, name) for name in TREE_COLUMNS)
-        self.cache.grove = None
+            if known.state is not None:
+                key, ulid, mode, *rest = _state_row(known.state)
+                known.row = (key, ulid, MODES.index(mode), *rest)
 
     def forget(self) -> None:
         """After statements that changed everything; what was gathered must have been sent."""
@@ -424,7 +443,7 @@ class Transaction(Session):
         """All local ids of a tree, if remembering them is worth it: asking costs more where many write."""
         known = self.known(tree)
         if known.local_ids is None:
-            worth = _SMALL_TREE if self.cache.age < _SETTLED else _LARGE_TREE
+            worth = _SMALL_TREE if known.age < _SETTLED else _LARGE_TREE
             if self.tree_state(tree).next_key > worth:
                 return None
             self.flush_rows()

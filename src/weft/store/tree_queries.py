@@ -18,11 +18,11 @@ from weft.store.session import Session, grouped
 from weft.store.tree_statements import (
     ALL_CHILDREN,
     CONTINUATION,
-    LEAF_BELOW,
     LIVE,
     LIVE_CHILDREN,
     NODE_BY_KEY,
     SELECTIONS,
+    newest_leaf,
     nodes_by_keys,
     versions_by_positions,
 )
@@ -57,7 +57,7 @@ def node_rows(session: Session, tree: int, keys: Iterable[int]) -> dict[int, Nod
 
 def leaf_below(session: Session, tree: int, position: int) -> int:
     """The leaf reached by always taking the newest live continuation."""
-    return int(session.rows(LEAF_BELOW, {"in_tree": tree, "at_position": position})[0][0])
+    return int(session.rows(newest_leaf(), {"in_tree": tree, "at_position": position})[0][0])
 
 
 def children(

@@ -202,7 +202,8 @@ ANCESTOR_AT_DEPTH = select(_ancestors.c.key).order_by(_ancestors.c.depth).limit(
 """The position above (or at) `position` with this depth."""
 
 
-def _leaf_below() -> Select[Any]:
+@cache
+def newest_leaf() -> Select[Any]:
     """Down from a position, each time to the newest live continuation."""
     start = select(
         bindparam("at_position", type_=_nodes.c.key.type).label("position"), literal(0).label("step")
@@ -220,9 +221,6 @@ def _leaf_below() -> Select[Any]:
     )
     down = down.union_all(select(newest, down.c.step + 1).where(down.c.position.is_not(None)))
     return select(down.c.position).where(down.c.position.is_not(None)).order_by(down.c.step.desc()).limit(1)
-
-
-LEAF_BELOW = _leaf_below()
 
 
 def keys_below() -> Select[Any]:

@@ -39,7 +39,7 @@ def take_lease(transaction: Transaction, tree: TreeState, wanted: LeaseRow, now:
     A new holder gets a new token; the token in `wanted` is ignored. The caller compares the run.
     """
     sweep_leases(transaction, tree, now)
-    held = lease_at(transaction, tree.key, wanted.position, now)
+    held = None if tree.leased_until is None else lease_at(transaction, tree.key, wanted.position, now)
     if held is not None and held.run != wanted.run:
         return held
     if held is None:

@@ -20,7 +20,7 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.raw_responses import Answer, add_response
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.leases import LeaseRow, lease_at, lease_taken
+from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import MICROS, CallRow, add_expected
 from weft.store.request_records import save_manifest
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
@@ -179,12 +179,12 @@ class StartCalls(Generating):
         A run that holds it already goes on holding it.
         """
         run, until = scope.actor.run or scope.new_ulid(), scope.now + HELD
-        before = lease_at(scope.transaction, tree.key, parent.position, scope.now)
+        new_token = tree.next_key
         wanted = LeaseRow(tree.key, parent.position, run, scope.actor.agent, 0, until)
         lease = take_lease(scope.transaction, tree, wanted, scope.now)
         if lease.run != run:
             raise lease_taken(scope.transaction, lease)
-        return lease, before is not None
+        return lease, lease.token != new_token
 
     def _require_room(self, scope: Scope, tree: TreeState) -> None:
         more: dict[str, int] = {}

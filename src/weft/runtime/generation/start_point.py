@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sqlalchemy import and_, select
-
 from weft.context.result import Context
 from weft.errors import ConflictError
 from weft.runtime.contexts.layers import Contexts
@@ -14,7 +12,6 @@ from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.operations.nodes import refuse_annotation
 from weft.runtime.operations.permissions import agent_row, require_access, require_permission
 from weft.runtime.views.reader import Opened, Reader
-from weft.store import schema
 from weft.store.leases import lease_at
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -91,10 +88,5 @@ class StartPointReader(Reader):
             )
 
     def _cursor_id(self, opened: Opened) -> str | None:
-        cursors, nodes = schema.cursors, schema.nodes
-        statement = (
-            select(nodes.c.ulid)
-            .join(cursors, and_(cursors.c.tree == nodes.c.tree, cursors.c.node == nodes.c.key))
-            .where(cursors.c.tree == opened.key, cursors.c.agent == self.actor.agent)
-        )
-        return opened.session.execute(statement).scalar_one_or_none()
+        row = self._row_at_cursor(opened)
+        return None if row is None else row.ulid

@@ -9,6 +9,7 @@ from weft.context.envelope import sha256_of
 from weft.errors import InvalidInputError, NotFoundError
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import envelope_fingerprint
+from weft.runtime.operations.attempts import agent_key
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
@@ -51,7 +52,9 @@ class KeepEnvelope(Editing, verb="envelope", permission=Permission.LOOM_GENERATE
     def apply(self, scope: Scope) -> EnvelopeKey:
         tree = scope.open_tree(self.tree)
         row = scope.node(tree, self.node)
-        agent = find_agent(scope.transaction, self.agent)
+        agent = (
+            agent_key(scope, self.agent) if is_ulid(self.agent) else find_agent(scope.transaction, self.agent)
+        )
         check_text(self.provider, what="provider", limit=1_000)
         if self.attempt is not None and not is_ulid(self.attempt):
             raise InvalidInputError(f"{self.attempt[:60]!r} is not the id of an attempt", hint="give a ULID")

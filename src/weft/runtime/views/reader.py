@@ -363,16 +363,21 @@ class Reader:
 
     def _cursor_row(self, tree: Opened) -> NodeRow:
         place = tree.key, self.actor.agent
-        return tree.session.once((Cursor, *place), lambda: self._read_cursor(tree, *place))
+        return tree.session.once((Cursor, *place), lambda: self._read_cursor(tree))
 
-    def _read_cursor(self, tree: Opened, key: int, agent: int) -> NodeRow:
-        session, place = tree.session, {"the_tree": key, "the_agent": agent}
-        rows = session.once((AT_CURSOR, key, agent), lambda: session.rows(AT_CURSOR, place))
-        row = NodeRow._make(rows[0]) if rows else node_row(tree.session, key, tree.root)
+    def _read_cursor(self, tree: Opened) -> NodeRow:
+        row = self._row_at_cursor(tree) or node_row(tree.session, tree.key, tree.root)
         if tree.is_dialogue:
             return row
-        first = row if row.key == row.position else node_row(tree.session, key, row.position)
+        first = row if row.key == row.position else node_row(tree.session, tree.key, row.position)
         return self._resolved(tree, [first])[0]
+
+    def _row_at_cursor(self, tree: Opened) -> NodeRow | None:
+        """The node of this agent's cursor; None if it never moved."""
+        session, key, agent = tree.session, tree.key, self.actor.agent
+        place = {"the_tree": key, "the_agent": agent}
+        rows = session.once((AT_CURSOR, key, agent), lambda: session.rows(AT_CURSOR, place))
+        return NodeRow._make(rows[0]) if rows else None
 
     def _moved(self, tree: Opened) -> tuple[int, int] | None:
         """The key of this agent's cursor and when it moved there; None if it never moved."""
