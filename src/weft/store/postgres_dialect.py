@@ -324,7 +324,7 @@ _BATCHES = {
     ),
     schema.jobs: _batch(
         schema.jobs,
-        ["tree", "kind", "target", "payload", "state", "attempts", "run_after", "created_at"],
+        [column.name for column in schema.jobs.c if column.name != "key"],
         {},
         " ON CONFLICT DO NOTHING",
     ),
