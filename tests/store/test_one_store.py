@@ -1,7 +1,7 @@
 """A grove file is opened by SQLite only, once a process, and every commit goes into the log that others see."""
 
-import fcntl
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,7 +14,6 @@ from tests.soundness import check_file, check_sound
 
 import weft
 from weft.errors import InvalidInputError, StorageError, UnavailableError
-from weft.store.lock import GroveLock
 
 
 def run(script: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -116,36 +115,29 @@ def test_groves_of_one_file_share_its_descriptors_and_its_writer(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"n.db", "n.db-lock", "n.db-turn", "link.db"}
 
 
-def test_a_grove_whose_log_is_just_being_folded_back_is_not_taken_for_damaged(tmp_path):
-    """The first page is written first: for a moment it promises more pages than the file has."""
+@covers("proof.storage-trouble")
+def test_a_grove_whose_process_was_killed_while_it_folded_the_log_back_opens_with_all_it_kept(tmp_path):
+    """The first page is written first: it promises pages that are only in the log yet."""
+    path = tmp_path / "n.db"
+    script = """
+        import os, signal, sys, weft
+        weft.open(sys.argv[1], background=False).plant("T", "root").say("kept")
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    assert run(script, path).returncode == -signal.SIGKILL
+    with path.open("r+b") as file:
+        file.seek(28)
+        file.write((path.stat().st_size // 4096 + 40).to_bytes(4, "big"))
+    assert texts(path) == ["root", "kept"]
+
+
+def test_a_file_that_is_damaged_without_a_log_is_still_refused(tmp_path):
     path = tmp_path / "n.db"
     with weft.open(path) as grove:
         grove.plant("T", "root")
-    whole = path.read_bytes()
-    opened: list[str] = []
-    lock = GroveLock(path)
-    with lock.hold():
-        os.truncate(path, len(whole) // 2)
-        reader = threading.Thread(target=lambda: opened.extend(texts(path)))
-        reader.start()
-        # It has looked at the half file, and waits for the lock: the turnstile is its own.
-        turn = os.open(f"{path}-turn", os.O_RDWR)
-        while is_free(turn):
-            pass
-        os.close(turn)
-        path.write_bytes(whole)
-    reader.join()
-    lock.close()
-    assert opened == ["root"]
-
-
-def is_free(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return True
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(StorageError, match="is damaged"):
+        weft.open(path)
 
 
 def test_a_grove_is_opened_and_closed_by_many_threads_at_once(tmp_path):

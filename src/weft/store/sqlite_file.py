@@ -558,18 +558,13 @@ def _refuse_strangers(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise StorageError(f"{path} is not a file", hint="name another file for the grove")
     try:
-        _peek_at(path)
+        with peek(path) as session:
+            _check_is_grove(session.connection, path, mark=False)
     except StorageError:
-        if not path.with_name(path.name + "-lock").exists():
+        # A process that is folding its log back, or was killed at it, has written some pages and not others:
+        # only together with the log is the file whole. Opening it, which reads both, decides.
+        if not all(path.with_name(path.name + side).exists() for side in ("-wal", "-lock")):
             raise
-        # Another process may be folding its log back, page after page. Under the lock none does.
-        with GroveLock(path).hold_and_close():
-            _peek_at(path)
-
-
-def _peek_at(path: Path) -> None:
-    with peek(path) as session:
-        _check_is_grove(session.connection, path, mark=False)
 
 
 def _check_is_grove(connection: Connection, path: Path, *, mark: bool) -> None:
