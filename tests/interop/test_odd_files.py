@@ -111,6 +111,7 @@ def test_a_zip_a_folder_and_standard_input_hold_the_same(tmp_path: Path) -> None
     assert [each.arranged for each in read if isinstance(each, ReadConversation)] == alone
 
 
+@pytest.mark.outer
 @covers("formats.zip-limits")
 def test_a_hostile_zip_is_refused_and_writes_nothing_outside(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.zip"
@@ -130,6 +131,7 @@ def test_a_hostile_zip_is_refused_and_writes_nothing_outside(tmp_path: Path) -> 
         conversations(broken)
 
 
+@pytest.mark.outer
 @covers("formats.depth")
 def test_a_path_of_a_hundred_thousand_messages_is_read(tmp_path: Path) -> None:
     nodes = [node("0", None), *(node(str(i), str(i - 1)) for i in range(1, 100_000))]

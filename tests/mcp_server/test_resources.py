@@ -41,6 +41,11 @@ def test_who_may_not_leave_its_tree_reads_no_document_that_no_tree_is_linked_to(
                 talk.ask("get_prompt", "review-document", {"document": "Secret"})
 
 
+def newest_first(things):
+    """By their ids: of those made within a millisecond either may come first."""
+    return sorted((thing.id for thing in things), reverse=True)
+
+
 @covers("mcp.tools-and-resources", "mcp.paging")
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 100])
 def test_all_trees_and_documents_are_listed_page_by_page(fresh_loom, monkeypatch, page):
@@ -50,8 +55,8 @@ def test_all_trees_and_documents_are_listed_page_by_page(fresh_loom, monkeypatch
     with talking(McpFace(fresh_loom).server()) as talk:
         listed = all_pages(talk)
         assert listed == [
-            *(f"weft://tree/{tree.id}" for tree in reversed(trees)),
-            *(f"weft://document/{paper.id}" for paper in reversed(papers)),
+            *(f"weft://tree/{name}" for name in newest_first(trees)),
+            *(f"weft://document/{name}" for name in newest_first(papers)),
         ]
         for uri in listed:
             assert talk.ask("read_resource", uri).contents[0].uri == uri
@@ -66,7 +71,7 @@ def test_what_is_planted_meanwhile_moves_no_page(loom, talk, monkeypatch):
     old[0].say("changed")
     second = talk.ask("list_resources", cursor=first.next_cursor)
     uris = [each.uri for each in (*first.resources, *second.resources)]
-    assert uris == [f"weft://tree/{tree.id}" for tree in reversed(old[1:])]
+    assert uris == [f"weft://tree/{name}" for name in newest_first(old)[:4]]
 
 
 @covers("mcp.paging")

@@ -205,6 +205,7 @@ def test_only_the_tools_that_are_named_are_offered_and_run(file_address, tmp_pat
         assert [each.status for each in answer.tools] == ["error"]
 
 
+@pytest.mark.outer
 @covers("layers.stable-with-tools")
 def test_the_system_message_is_the_same_bytes_over_twenty_turns_of_tools(file_address, tmp_path):
     def say(request, _):

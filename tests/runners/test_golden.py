@@ -9,6 +9,7 @@ from tests.runners.golden import FOLDER, PROVIDERS, bodies, views
 from weft.runtime.runners.options import Runner
 
 
+@pytest.mark.outer
 @covers("runner.golden")
 @pytest.mark.parametrize("runner", Runner)
 def test_a_runners_requests_are_what_they_were(runner):

@@ -209,6 +209,7 @@ def test_a_stopped_turn_keeps_what_came(file_address, tmp_path):
         assert json.dumps(answer.to_wire())
 
 
+@pytest.mark.outer
 @covers("layers.stable-with-tools")
 @pytest.mark.parametrize("runner", ["tools", "vault"])
 def test_the_system_message_stays_the_same_while_outputs_of_tools_come_and_go(file_address, tmp_path, runner):

@@ -42,6 +42,7 @@ def texts(path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.outer
 @covers("sqlite.opened-by-sqlite-only", "sqlite.one-store-a-process")
 def test_a_grove_that_is_opened_twice_keeps_all_it_acknowledged(tmp_path):
     script = """
@@ -59,6 +60,7 @@ def test_a_grove_that_is_opened_twice_keeps_all_it_acknowledged(tmp_path):
     assert texts(tmp_path / "n.db") == ["root", "0", "1", "2", "3", "4"]
 
 
+@pytest.mark.outer
 @covers("sqlite.opened-by-sqlite-only")
 def test_the_file_is_opened_by_sqlite_only(tmp_path):
     script = """
