@@ -125,9 +125,13 @@ def test_the_skeleton_has_the_shape_of_the_tree_in_columns(owner, tree, root):
     assert list(array("i", base64.b64decode(skeleton["parents"]))) == [0, 1, 1]
     assert list(base64.b64decode(skeleton["flags"])) == [0, 1, 0]
     assert skeleton["positions"] == ""
+    assert skeleton["ids"].split()[1] == first["localId"]
     read = owner.get(f"/api/trees/{tree}/nodes?first=2&last=3").json()["nodes"]
     assert [node["content"]["text"] for node in read] == ["One", "Two"]
     assert owner.get(f"/api/trees/{tree}/nodes?first=1&last=2000").status_code == 400
+    owner.post(f"/api/trees/{tree}/nodes/{first['id']}/bookmark", {"label": "salt"})
+    (bookmarked,) = owner.get(f"/api/trees/{tree}/bookmarks").json()["nodes"]
+    assert bookmarked["metadata"]["bookmarkLabel"] == "salt"
 
 
 @covers("http.every-operation", "http.every-view")

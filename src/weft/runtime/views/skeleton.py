@@ -18,17 +18,22 @@ from weft.tree.node import Status
 _nodes, _trees, _agents = schema.nodes, schema.trees, schema.agents
 _RANGE_LIMIT = 1_000
 _EXCLUDED, _BOOKMARKED, _PRUNED, _ANNOTATION, _INTERRUPTED, _UNDONE = (1 << bit for bit in range(6))
-_COLUMNS = (*("parent", "position", "author", "kind", "flags", "pruned", "hidden", "edge_type", "status"),)
+_COLUMNS = (
+    *("local_id", "parent", "position", "author", "kind"),
+    *("flags", "pruned", "hidden", "edge_type", "status"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skeleton:
-    """Columns of all nodes by number, the root's first; each is base64 of little-endian integers."""
+    """Columns of all nodes by number, the root's first; those of numbers are base64, little-endian."""
 
     nodes: int
     revision: int
     """The number of the tree's events: the same number means the same skeleton."""
     agents: list[str]
+    ids: str
+    """The local ids, divided by spaces."""
     parents: str
     """32 bits: the number of the parent's position, 0 for the root."""
     positions: str
@@ -54,6 +59,7 @@ def read_skeleton(session: Session, tree: int, *, versions: bool) -> Skeleton:
         nodes=len(rows),
         revision=events,
         agents=[agents[key] for key in writers],
+        ids=" ".join([row.local_id for row in rows]),
         parents=_packed("i", [row.parent or 0 for row in rows]),
         positions=_packed("i", [row.position for row in rows]) if versions else "",
         authors=_packed("H", [index[row.author] for row in rows]),

@@ -200,6 +200,13 @@ VIEWS: tuple[ViewRoute, ...] = (
         {"nodes": "array"},
     ),
     ViewRoute(
+        f"{_TREE}/bookmarks",
+        "readBookmarks",
+        "Read the bookmarked nodes of a tree",
+        _listed("nodes", lambda grove, at, _: grove.read.bookmarks(at["tree"])),
+        {"nodes": "array"},
+    ),
+    ViewRoute(
         f"{_TREE}/history",
         "readTreeHistory",
         "Read the latest operations in a tree",
