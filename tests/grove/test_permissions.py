@@ -510,7 +510,7 @@ def template(tmp_path_factory):
         grove.vaults.mount(notes)
         tree = grove.plant("Tea", "A lamp is lit.")
         tree.root.generate(agent="Echo")
-        grove.users.add("Ann")
+        grove.users.add("Ann", role=None)
         other = grove.plant("Other", "Else.")
         grove.export(folder / "tree.json", [other])
         other.delete(confirm=other.id)

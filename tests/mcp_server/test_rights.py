@@ -8,8 +8,11 @@ from tests.mcp_server.scenario import AGENT
 from tests.mcp_server.talk import talking
 
 from weft.errors import InvalidInputError, NotFoundError
+from weft.grove.grove import Grove
 from weft.mcp_server.server import McpFace
 from weft.mcp_server.tools import TOOLS
+from weft.runtime.operations.access import admit
+from weft.runtime.operations.executor import Caller
 from weft.tree.agent import Permission, parse_permissions
 
 
@@ -173,3 +176,26 @@ def test_rights_that_are_taken_away_are_gone_at_once(peopled):
 def test_an_agent_that_is_not_there_is_refused(peopled):
     with talking(McpFace(peopled, "Nobody").server()) as talk:
         assert talk("trees").facts["code"] == NotFoundError.code
+
+
+@covers("security.unreadable-is-absent", "security.only-companions")
+def test_a_tree_that_may_not_be_read_is_answered_like_one_that_is_not_there(peopled):
+    grove, absent = peopled, "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    closed, shared = grove.plant("Closed kingfisher", "one"), grove.plant("Shared", "one")
+    said = closed.root.say("one two kingfisher")
+    grove.users.add("eve", role=None)
+    grove.users.set_role("eve", "editor", tree=shared.id)
+    admitted = admit(grove.caller.executor, grove.users.issue("eve")[0])
+    eve = Grove(Caller(grove.caller.executor, admitted.actor))
+    with talking(McpFace(eve).server()) as talk:
+        for name, given in arguments(closed.id, closed.root.local_id, said.local_id, "9").items():
+            answers = [
+                talk(name, **({**given, "tree": tree} if "tree" in given else given))
+                for tree in (closed.id, absent)
+            ]
+            assert all("kingfisher" not in str(each.facts) + each.text for each in answers), name
+            if "tree" in given:
+                assert {(each.refused, each.facts["code"]) for each in answers} == {(True, "NOT_FOUND")}
+                assert answers[0].text.replace(closed.id, absent) == answers[1].text
+        names = {each["name"] for each in talk.do("agents")["agents"]}
+    assert names == {"eve", grove.me.name}

@@ -8,7 +8,7 @@ import pytest
 from tests.covers import covers
 
 from weft.error_hints import Face
-from weft.errors import PermissionDeniedError, WeftError
+from weft.errors import NotFoundError, PermissionDeniedError, WeftError
 from weft.runtime import operations
 from weft.runtime.operations import (
     agent_memory,
@@ -196,7 +196,9 @@ def test_a_users_role_is_the_greater_of_grove_and_tree(loom, grove_role, tree_ro
         if rank >= needed:
             attempt()
         else:
-            with pytest.raises(PermissionDeniedError, match="this needs the role"):
+            # Without any role the tree does not exist.
+            refusal = ("this needs the role", PermissionDeniedError) if rank else ("no tree", NotFoundError)
+            with pytest.raises(refusal[1], match=refusal[0]):
                 attempt()
 
 

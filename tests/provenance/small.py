@@ -151,6 +151,6 @@ def fill(grove: weft.Grove) -> None:
     grove.users.set_role("ada", "reader", tree=talk.id)
     grove.users.issue("ada", label="door", service=True)
     grove.users.revoke(grove.users.issue("ada")[1].id)
-    grove.users.archive(grove.users.add("gone").id)
+    grove.users.archive(grove.users.add("gone", role=None).id)
     remember(grove, talk.id)
     grove.perform(Summarise(tree=text.id, node=text.root.id, text="Two times"))

@@ -298,7 +298,7 @@ def test_an_agent_finds_only_what_it_may_read(fresh_loom):
     ada = Grove(Caller(fresh_loom.caller.executor, Actor(owner, store.write(add_user))))
     assert ids(ada.search("loom")) == [mine.root.id]
     assert ids(ada.search("loom", everything=True)) == [mine.root.id]
-    with pytest.raises(PermissionDeniedError):
+    with pytest.raises(NotFoundError):
         ada.search("loom", tree=other.id)
     with pytest.raises(PermissionDeniedError):
         ada.search("loom", kinds=["document"])

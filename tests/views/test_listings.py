@@ -14,7 +14,7 @@ from weft.store import schema
 @covers("user.roles")
 def test_a_user_lists_the_trees_of_its_roles_by_one_statement_of_fixed_length(fresh_loom: weft.Grove):
     trees = [fresh_loom.plant(f"Tree {number}") for number in range(6)]
-    fresh_loom.users.add("Ann")
+    fresh_loom.users.add("Ann", role=None)
     store = fresh_loom.caller.store
     with store.read() as session:
         row = session.execute(select(schema.users.c.agent, schema.users.c.key)).one()

@@ -53,7 +53,7 @@ def users_add(
     session: CliSession,
     name: Annotated[str, argument("NAME", "One line; unique among users.")],
     *,
-    role: Annotated[str, option("--role ROLE", "On the grove: owner, editor, reader or none.")] = "editor",
+    role: Annotated[str, option("--role ROLE", "On the grove: owner, editor, reader or none.")] = "reader",
     agent: Annotated[
         str | None, option("--agent AGENT", "The user's agent; default: a new one of that name.")
     ] = None,

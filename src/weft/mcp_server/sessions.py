@@ -19,9 +19,8 @@ from weft.grove.grove import Grove
 from weft.runtime.collaboration.commands.session import CommandSession, session_for
 from weft.runtime.generation.stream import GenerationEvent, NodeCompleted, TextChunk
 from weft.runtime.operations.node_values import agent_value
-from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.permissions import agent_row, tree_for
 from weft.store import schema
-from weft.store.lookup import find_tree
 from weft.tree.agent import Agent, Permission
 
 MOST_SESSIONS = 64
@@ -178,9 +177,9 @@ def _done(session: CommandSession, command: Command, *, numbered: bool) -> Comma
 
 
 def _tree_id(grove: Grove, reference: str) -> str:
-    """Which tree is meant; whether it may be seen is asked by what is done there."""
+    """Which tree is meant, of those that may be read."""
     with grove.read.store.read() as session:
-        key = schema.trees.c.key == find_tree(session, reference)
+        key = schema.trees.c.key == tree_for(session, grove.read.actor, reference)
         return session.execute(select(schema.trees.c.ulid).where(key)).scalar_one()
 
 

@@ -15,6 +15,7 @@ from weft.errors import ConflictError, InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in
 from weft.server.query import refuse_unknown_query
 from weft.server.worker_threads import in_thread
+from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
 from weft.tree.json_names import to_wire
 
@@ -25,6 +26,7 @@ NAME: Schema = {"type": "string", "minLength": 1}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 _LONG = 50_000
+LONGEST_ID = 500
 
 
 def text(description: str, **more: object) -> Schema:
@@ -150,8 +152,16 @@ async def _client(request: Request) -> Client:
     authenticator: Authenticator = request.app.state.authenticator
     token = token_in(request)
     client = await in_thread(request, lambda: authenticator.client(token))
+    _check_path(request)
     refuse_unknown_query(request)
     return client
+
+
+def _check_path(request: Request) -> None:
+    """Refuse an id that nothing can have, without repeating it."""
+    for name, value in request.path_params.items():
+        if not value or len(value) > LONGEST_ID or not is_storable(value):
+            raise InvalidInputError(f"{name} must have 1 to {LONGEST_ID} characters, without NUL", path=name)
 
 
 AuthenticatedClient = Annotated[Client, Depends(_client)]

@@ -1,5 +1,6 @@
 """What a name refers to: trees, agents, documents, projects, by ULID or by what people call them."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, func, select
@@ -40,12 +41,14 @@ _AS_NAMED = {
 }
 
 
-def find_tree(session: Session, reference: str) -> int:
-    return _find(session, schema.trees, schema.trees.c.title, reference, "tree")
+def find_tree(session: Session, reference: str, among: Collection[int] | None = None) -> int:
+    """Of the trees with these keys; None: of all."""
+    return _find(session, schema.trees, schema.trees.c.title, reference, "tree", among=among)
 
 
-def find_agent(session: Session, reference: str) -> int:
-    return _find(session, schema.agents, schema.agents.c.name, reference, "agent")
+def find_agent(session: Session, reference: str, among: Collection[int] | None = None) -> int:
+    """Of the agents with these keys; None: of all."""
+    return _find(session, schema.agents, schema.agents.c.name, reference, "agent", among=among)
 
 
 def find_document(session: Session, reference: str) -> int:
@@ -56,7 +59,15 @@ def find_project(session: Session, reference: str) -> int:
     return _find(session, schema.projects, schema.projects.c.name, reference, "project")
 
 
-def _find(session: Session, table: Table, name: Any, reference: str, what: str) -> int:
+def _find(
+    session: Session,
+    table: Table,
+    name: Any,
+    reference: str,
+    what: str,
+    *,
+    among: Collection[int] | None = None,
+) -> int:
     """By ULID, then by exact name, by name in any case, by the beginning of either."""
     shown = reference if len(reference) <= 60 else reference[:60] + "…"
     text = check_text(reference, what=f"{what} reference").strip()
@@ -64,12 +75,14 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         raise InvalidInputError(f"{shown!r} names no {what}")
     if is_ulid(text.upper()):
         rows = session.rows(_BY_ULID[table], {"the_ulid": text.upper()})
-        if rows:
+        if rows and (among is None or int(rows[0][0]) in among):
             return int(rows[0][0])
-    only = session.rows(_AS_NAMED[table], {"the_name": text})
+    only = session.rows(_AS_NAMED[table], {"the_name": text}) if among is None else ()
     if len(only) == 1:
         return int(only[0][0])
     columns = _seen(select(table.c.key, table.c.ulid, name.label("name"), table.c.archived_at), table)
+    if among is not None:
+        columns = columns.where(session.dialect.among(table.c.key, sorted(among)))
     open_first = table.c.archived_at.is_not(None)
     ways = [name == text, func.lower(name) == text.lower()]
     if len(text) >= _PREFIX and text.isalnum() and text.isascii():
@@ -83,6 +96,10 @@ def _find(session: Session, table: Table, name: Any, reference: str, what: str) 
         if rows:
             names = "; ".join(f"{row.ulid} {row.name[:40]!r}" for row in rows)
             raise InvalidInputError(f"{shown!r} names several {what}s", hint=f"use the id: {names}")
-    raise NotFoundError(
-        f"no {what} {shown!r}", hint=Hint(HintKind.LIST_NAMES, names=f"{what}s", command=_LISTING[what])
-    )
+    raise no_match(what, shown)
+
+
+def no_match(what: str, reference: str) -> NotFoundError:
+    """The same error for what does not exist and for what may not be read."""
+    hint = Hint(HintKind.LIST_NAMES, names=f"{what}s", command=_LISTING[what])
+    return NotFoundError(f"no {what} {reference!r}", hint=hint)

@@ -5,7 +5,7 @@ along for the reason given in `tree_statements`.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, select
@@ -118,11 +118,13 @@ def _named(session: Session, tree: int, wanted: str) -> list[NodeRow]:
     return [NodeRow._make(row) for row in rows]
 
 
-def find_nodes_anywhere(session: Session, reference: str) -> NodeRow:
-    """The same across all trees of the grove."""
+def find_nodes_anywhere(session: Session, reference: str, among: Collection[int] | None = None) -> NodeRow:
+    """The same across the trees with these keys; None: across all of the grove."""
     wanted = normalise_reference(reference)
     trees = schema.trees
     anywhere = select(_nodes).select_from(trees).join(_nodes, _nodes.c.tree == trees.c.key)
+    if among is not None:
+        anywhere = anywhere.where(session.dialect.among(trees.c.key, sorted(among)))
     return _only(_matches(session, wanted, anywhere.where(trees.c.hidden.is_(None), _SEEN)), wanted)
 
 

@@ -9,7 +9,7 @@ from tests.covers import covers
 
 from weft.commands.catalog import CATALOG, ROWS, help_on
 from weft.commands.parse import parse
-from weft.errors import InvalidInputError, PermissionDeniedError
+from weft.errors import InvalidInputError, NotFoundError, PermissionDeniedError
 from weft.grove.grove import Grove
 from weft.runtime.contexts.items import AttachAll
 from weft.runtime.contexts.linked_documents import may_cross
@@ -184,13 +184,13 @@ def test_a_caller_whose_rights_make_no_sense_is_refused(work):
 @covers("permission.intersection")
 def test_a_user_who_was_let_into_one_tree_works_there_alone_and_without_documents(grove):
     here, there = Workplace(grove), Workplace(grove)
-    user = grove.users.add(f"visitor {here.number}")
+    user = grove.users.add(f"visitor {here.number}", role=None)
     grove.users.set_role(user.name, "editor", tree=here.tree.id)
     admitted = admit(grove.caller.executor, grove.users.issue(user.name)[0])
     visitor = type(grove)(Caller(grove.caller.executor, admitted.actor))
     done = visitor.do(f"→ bookmark {here.a.local_id}", tree=here.tree.id)
     assert done.error is None
-    with pytest.raises(PermissionDeniedError):
+    with pytest.raises(NotFoundError):
         visitor.do(f"→ view {there.a.local_id}", tree=there.tree.id)
     for line in (f'read doc:"{here.document.title}"', f'write doc:"{here.document.title}" append "x"'):
         assert visitor.do(line, tree=here.tree.id).error.code == "PERMISSION_DENIED"

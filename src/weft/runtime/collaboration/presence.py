@@ -8,11 +8,9 @@ from sqlalchemy import update
 from weft.errors import WeftError
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.executor import Caller
-from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.permissions import require_permission, tree_for
 from weft.store import schema
-from weft.store.lookup import find_tree
 from weft.store.transaction import Transaction
-from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
 _EVERY_SECONDS = 30.0
@@ -31,8 +29,7 @@ def show_presence(caller: Caller, tree: str) -> None:
 
     def work(transaction: Transaction) -> None:
         require_permission(transaction, actor, Permission.LOOM_AWARE, "be present")
-        key = find_tree(transaction, tree)
-        require_access(transaction, actor, MemberRole.READER, key)
+        key = tree_for(transaction, actor, tree)
         touch_cursor(transaction, key, actor.agent, executor.clock())
 
     executor.store.write(work)

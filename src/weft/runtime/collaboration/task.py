@@ -16,6 +16,7 @@ from weft.runtime.generation.start_point import StartPointReader
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
@@ -61,7 +62,7 @@ def task_for(
     if text is not None and not text.strip():
         raise InvalidInputError("say what?", hint="omit the text to answer the last message")
     with caller.store.read() as session:
-        answering, key = collaborator(session, agent)
+        answering, key = collaborator(session, caller.actor, agent)
     if any(link.agent == key for link in caller.actor.chain()):
         raise PermissionDeniedError(
             f"{answering.name!r} cannot invoke itself", hint="let another agent do it"
@@ -88,11 +89,11 @@ def task_for(
     )
 
 
-def collaborator(session: Session, reference: str | None) -> tuple[Agent, int]:
+def collaborator(session: Session, actor: Actor, reference: str | None) -> tuple[Agent, int]:
     """The agent that is named, and its key; else the grove's default one, else the newest."""
     if reference is None:
         return _default(session)
-    agent, key = model_agent(session, reference)
+    agent, key = model_agent(session, actor, reference)
     if not agent.loom_aware:
         raise InvalidInputError(
             f"{agent.name!r} is not loom-aware: it sees no tree and has no commands",
@@ -128,7 +129,7 @@ def unfinished_run(caller: Caller, agent: str | None, tree: str) -> Unfinished:
     """The agent's last run in a tree, if it was interrupted: by a crash, a caller or a limit."""
     here = Reader.of(caller).tree(tree).id
     with caller.reading(Permission.LOOM_GENERATE, "generate") as session:
-        value, key = collaborator(session, agent)
+        value, key = collaborator(session, caller.actor, agent)
         place = find_tree(session, here), key
         reply, spoken = _last_reply(session, *place)
         left = _how_far(session, *place, since=spoken)

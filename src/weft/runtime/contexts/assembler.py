@@ -71,7 +71,9 @@ class RequestReader(Reader):
                 facts.grove_head, known, lambda: default_agent(opened.session, registry, facts.grove)
             )
 
-        return answering_agents(opened.session, registry, () if named is None else (named,), default)[0]
+        return answering_agents(
+            opened.session, self.actor, registry, () if named is None else (named,), default
+        )[0]
 
     @contextmanager
     def opened(self, tree: str) -> Generator[Opened]:

@@ -12,7 +12,7 @@ from weft.providers.base import ModelName, ModelProfile, Provider, ProviderRegis
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.node_values import agent_value
-from weft.runtime.operations.permissions import agent_row
+from weft.runtime.operations.permissions import Actor, agent_for, agent_row
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.settings import load_settings
 from weft.store import schema
@@ -76,6 +76,7 @@ class AnsweringAgent:
 
 def answering_agents(
     session: Session,
+    actor: Actor,
     registry: ProviderRegistry,
     named: tuple[str, ...],
     default: Callable[[], tuple[Agent, int] | None] | None = None,
@@ -86,7 +87,7 @@ def answering_agents(
     embedded model, which is added as an agent when it is first asked: a new grove answers at once.
     `default` gives the first two of these, where they may be known already.
     """
-    agents = [model_agent(session, reference) for reference in named]
+    agents = [model_agent(session, actor, reference) for reference in named]
     keys: set[int] = set()
     for agent, key in agents:
         if key in keys:
@@ -131,9 +132,9 @@ class ShareEmbedded(Editing):
         return agent, find_agent(scope.transaction, agent.id)
 
 
-def model_agent(session: Session, reference: str) -> tuple[Agent, int]:
-    """An agent that can be asked, and its key."""
-    key = find_agent(session, reference)
+def model_agent(session: Session, actor: Actor, reference: str) -> tuple[Agent, int]:
+    """An agent that the actor can ask, and its key."""
+    key = agent_for(session, actor, reference)
     agent = agent_value(agent_row(session, key))
     if agent.type is not AgentType.MODEL:
         raise InvalidInputError(f"{agent.name!r} is a person, not a model", hint=Hint(HintKind.LIST_AGENTS))

@@ -15,15 +15,13 @@ from weft.ids import is_ulid
 from weft.runtime.operations.executor import Editing, Executor
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.nodes import Append
-from weft.runtime.operations.permissions import Actor, agent_row, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, agent_row, require_permission, tree_for
 from weft.runtime.operations.scope import Scope
 from weft.store.leases import LeaseRow, drop_lease, lease_at, lease_taken, put_lease, sweep_leases
-from weft.store.lookup import find_tree
 from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import find_node, node_row
-from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json_names import from_microseconds, to_microseconds
 from weft.tree.node import Node
@@ -196,8 +194,7 @@ class Leases:
         """The lease on a node's position now."""
         with self.executor.store.read() as session:
             require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
-            key = find_tree(session, tree)
-            require_access(session, self.actor, MemberRole.READER, key)
+            key = tree_for(session, self.actor, tree)
             held = lease_at(session, key, find_node(session, key, node).position, self.executor.clock())
             return None if held is None else _lease(session, heading_of(session, key).ulid, held)
 

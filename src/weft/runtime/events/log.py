@@ -14,11 +14,16 @@ from sqlalchemy import select
 
 from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
-from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
+from weft.runtime.operations.permissions import (
+    Actor,
+    require_access,
+    require_permission,
+    tree_for,
+    trees_allowed,
+)
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import BEGINNING, EventPosition, EventRow, head_of, horizon_of, read_events
-from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole
@@ -135,8 +140,7 @@ class EventLog:
             require_access(session, self.actor, MemberRole.READER)
         names, keys = set[str](), set[int]()
         for reference in trees or ():
-            key = find_tree(session, reference)
-            require_access(session, self.actor, MemberRole.READER, key)
+            key = tree_for(session, self.actor, reference)
             keys.add(key)
             names.add(
                 session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == key)).scalar_one()

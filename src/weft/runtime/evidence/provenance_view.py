@@ -21,10 +21,9 @@ from weft.provenance.nodes import AgentTable, Surroundings, attached_rows, facts
 from weft.provenance.timestamps import STAMP_STATES, StampStatus
 from weft.provenance.verify import verify_grove, verify_nodes, verify_tree
 from weft.runtime.operations.node_values import citations_of, value_of
-from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, require_access, require_permission, tree_for
 from weft.store import schema
 from weft.store.base import Store
-from weft.store.lookup import find_tree
 from weft.store.packed_bodies import load_body
 from weft.store.request_records import manifest_of, request_segments
 from weft.store.rows import AGENT_TYPES, NodeRow, load_content
@@ -187,9 +186,7 @@ class Evidence:
 
     def _open(self, session: Session, tree: str) -> int:
         self._require_look(session)
-        key = find_tree(session, tree)
-        require_access(session, self.actor, MemberRole.READER, key)
-        return key
+        return tree_for(session, self.actor, tree)
 
     def _require_look(self, session: Session) -> None:
         """The owner may always look: the owner's own permissions may be what was damaged."""

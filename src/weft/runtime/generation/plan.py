@@ -36,6 +36,7 @@ from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPoi
 from weft.runtime.generation.stream import StreamSlot
 from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
+from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.settings import load_settings
 from weft.runtime.views.reader import Opened
 from weft.store.model_calls import MICROS
@@ -259,11 +260,13 @@ def _agents(
     caller: Caller, session: Session, place: StartPlace, options: GenerationOptions
 ) -> list[AnsweringAgent]:
     """The agents that answer, each with its provider."""
-    names, prepared = options.agent_names, options.prepared
+    names, prepared, actor = options.agent_names, options.prepared, caller.actor
     if prepared is not None:
+        # Chosen when the context was made: a caller that may use it may use its agent.
+        actor = Actor(caller.actor.agent)
         own = _delivery_of(prepared).answering.agent
         names = (own.id,) if own.id else ()
-    agents = answering_agents(session, registry_of(caller.executor), names)
+    agents = answering_agents(session, actor, registry_of(caller.executor), names)
     for each in agents:
         if prepared is not None and each.agent.model_ref != prepared.provider:
             raise ConflictError(

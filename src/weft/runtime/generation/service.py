@@ -161,7 +161,7 @@ class Generations(Generic[N]):
             self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: None}))
             return None
         with self.caller.store.read() as session:
-            chosen, _ = model_agent(session, agent)
+            chosen, _ = model_agent(session, self.caller.actor, agent)
         self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: chosen.id}))
         return chosen
 

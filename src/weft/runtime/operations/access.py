@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, or_, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
@@ -16,7 +16,14 @@ from weft.runtime.operations.agents import Managing, add_agent
 from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.grove_rows import require_free_name
 from weft.runtime.operations.node_values import value_of
-from weft.runtime.operations.permissions import ROLE_RANKS, Actor, require_access, require_permission
+from weft.runtime.operations.permissions import (
+    ROLE_RANKS,
+    Actor,
+    has_access,
+    require_access,
+    require_permission,
+    trees_allowed,
+)
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
 from weft.store.lookup import find_agent, find_tree
@@ -221,22 +228,37 @@ def admit(executor: Executor, token: str) -> Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """The grove's users, as an owner manages them."""
+    """The grove's users: owners manage them; others see those with whom they share a tree."""
 
     executor: Executor
     actor: Actor
 
-    def add(self, name: str, *, role: MemberRole | str | None = None, agent: str | None = None) -> User:
-        """Add a user."""
+    def add(
+        self, name: str, *, role: MemberRole | str | None = MemberRole.READER, agent: str | None = None
+    ) -> User:
+        """Add a user: a reader of the whole grove by default; with role None, of nothing yet."""
         chosen = None if role is None else MemberRole(role)
         return self.executor.perform(self.actor, AddUser(name=name, role=chosen, agent=agent))
 
     def list(self, *, archived: bool = False) -> list[User]:
+        """All of them for an owner; else those who may read a tree that this user may read."""
         statement = _USERS.order_by(_users.c.name)
+        if not archived:
+            statement = statement.where(_users.c.archived_at.is_(None))
         with self.executor.store.read() as session:
-            self._require(session)
-            rows = session.execute(statement if archived else statement.where(_users.c.archived_at.is_(None)))
-            return [value_of(User, row) for row in rows]
+            require_permission(session, self.actor, Permission.LOOM_AWARE, "look")
+            if not has_access(session, self.actor, MemberRole.OWNER):
+                statement = statement.where(self._companions(session))
+            return [value_of(User, row) for row in session.execute(statement)]
+
+    def _companions(self, session: Session) -> ColumnElement[bool]:
+        """Users with a role on a tree that every user in the chain may read, and these users themselves."""
+        own = [link.user for link in self.actor.chain() if link.user is not None]
+        trees = trees_allowed(session, self.actor)
+        there = select(_memberships.c.user)
+        if trees is not None:
+            there = there.where(session.dialect.among(_memberships.c.tree, [GROVE, *sorted(trees)]))
+        return or_(_users.c.key.in_(own), and_(trees != set(), _users.c.key.in_(there)))
 
     def archive(self, user: str, *, restore: bool = False) -> User:
         return self.executor.perform(self.actor, ArchiveUser(user=user, restore=restore))

@@ -7,8 +7,8 @@ from weft.ids import is_ulid
 from weft.runtime.operations.cursors import commit_buffer, cursor_row, move_cursor, record_nodes
 from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_writer import Draft, write_node
+from weft.runtime.operations.permissions import agent_for, trees_allowed
 from weft.runtime.operations.scope import Scope
-from weft.store.lookup import find_agent
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeState
 from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
@@ -28,7 +28,9 @@ def source_row(scope: Scope, tree: TreeState, reference: str, verb: str) -> Node
     except NotFoundError:
         if is_ulid(reference.strip().upper()):
             try:
-                find_nodes_anywhere(scope.transaction, reference)
+                find_nodes_anywhere(
+                    scope.transaction, reference, trees_allowed(scope.transaction, scope.actor)
+                )
             except NotFoundError:
                 pass
             else:
@@ -117,7 +119,7 @@ class Append(Editing, verb="append"):
         """The acting agent (None), or a model whose text the caller brings."""
         if self.author is None:
             return None
-        key = find_agent(scope.transaction, self.author)
+        key = agent_for(scope.transaction, scope.actor, self.author)
         row = scope.transaction.agent(key)
         if key == scope.actor.agent:
             return key

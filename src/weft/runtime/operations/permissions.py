@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from weft.error_hints import Hint, HintKind
-from weft.errors import PermissionDeniedError, StorageError
+from weft.errors import NotFoundError, PermissionDeniedError, StorageError
 from weft.store import schema
+from weft.store.lookup import find_agent, find_tree, no_match
 from weft.store.rows import AgentRow, permissions_from
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
@@ -81,10 +82,24 @@ def require_access(session: Session, actor: Actor, role: MemberRole, tree: int =
         held = session.execute(
             select(table.c.role).where(table.c.user == link.user, table.c.tree.in_({GROVE, tree}))
         ).scalars()
-        if max(held, default=-1) < ROLE_RANKS.index(role):
+        rank = max(held, default=-1)
+        if rank < 0 and tree != GROVE:
+            # Said as of a tree that does not exist: that it exists is a secret, too.
+            ulid = session.execute(select(schema.trees.c.ulid).where(schema.trees.c.key == tree))
+            raise no_match("tree", ulid.scalar_one())
+        if rank < ROLE_RANKS.index(role):
             raise PermissionDeniedError(
                 f"this needs the role {role} here", hint="ask an owner of the grove for it"
             )
+
+
+def has_access(session: Session, actor: Actor, role: MemberRole, tree: int = GROVE) -> bool:
+    """True if `require_access` would not refuse."""
+    try:
+        require_access(session, actor, role, tree)
+    except (NotFoundError, PermissionDeniedError):
+        return False
+    return True
 
 
 def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
@@ -96,6 +111,44 @@ def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
         if GROVE not in theirs:
             allowed = theirs if allowed is None else allowed & theirs
     return allowed
+
+
+def tree_for(session: Session, actor: Actor, reference: str, role: MemberRole = MemberRole.READER) -> int:
+    """The tree that a reference names, where every user in the chain must have the role.
+
+    Only trees that may be read are looked at: of others neither the existence nor the title shows.
+    """
+    key = find_tree(session, reference, trees_allowed(session, actor))
+    require_access(session, actor, role, key)
+    return key
+
+
+def agents_allowed(session: Session, actor: Actor) -> set[int] | None:
+    """The agents that every user in the chain may see; None: all of them.
+
+    Who may read single trees only sees who takes part in these: authors, agents with a cursor, agents
+    of users with a role there, and the chain's own agents.
+    """
+    trees = trees_allowed(session, actor)
+    if trees is None:
+        return None
+    nodes, cursors, users, members = schema.nodes, schema.cursors, schema.users, schema.memberships
+    here, everywhere = sorted(trees), [GROVE, *sorted(trees)]
+    among = session.dialect.among
+    sources: tuple[Select[int], ...] = (
+        select(nodes.c.author).where(among(nodes.c.tree, here)).distinct(),
+        select(cursors.c.agent).where(among(cursors.c.tree, here)),
+        select(users.c.agent)
+        .join(members, members.c.user == users.c.key)
+        .where(among(members.c.tree, everywhere)),
+    )
+    seen = {key for source in sources for key in session.execute(source).scalars()}
+    return seen | {link.agent for link in actor.chain()}
+
+
+def agent_for(session: Session, actor: Actor, reference: str) -> int:
+    """The agent that a reference names among those that the actor may see."""
+    return find_agent(session, reference, agents_allowed(session, actor))
 
 
 def agent_row(session: Session, key: int) -> AgentRow:

@@ -11,10 +11,10 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError
 from weft.provenance.fingerprints import link_fingerprint, tag_fingerprint
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.permissions import require_access
+from weft.runtime.operations.permissions import Actor, require_access, tree_for
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
-from weft.store.lookup import find_document, find_tree
+from weft.store.lookup import find_document
 from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import GROVE
@@ -46,16 +46,18 @@ class TargetAddress(NamedTuple):
     key: int
 
 
-def locate(session: Session, reference: TargetRef) -> TargetAddress:
+def locate(session: Session, actor: Actor, reference: TargetRef) -> TargetAddress:
+    """Where a target is, if the actor may read it."""
     kind = KINDS.index(reference.kind)
     match reference.kind:
         case TargetKind.DOCUMENT:
+            require_access(session, actor, MemberRole.READER)
             return TargetAddress(GROVE, kind, find_document(session, reference.name))
         case TargetKind.TREE:
-            key = find_tree(session, reference.name)
+            key = tree_for(session, actor, reference.name)
             return TargetAddress(key, kind, key)
         case TargetKind.NODE:
-            tree = find_tree(session, reference.tree or "")
+            tree = tree_for(session, actor, reference.tree or "")
             return TargetAddress(tree, kind, find_node(session, tree, reference.name).key)
 
 
@@ -157,14 +159,14 @@ class LinkTogether(Editing, verb="link"):
     def apply(self, scope: Scope) -> Link:
         note = check_text(self.note, what="note", limit=10_000)
         # Undirected: stored in one order, whichever end is named first.
-        a, b = sorted(locate(scope.transaction, end) for end in (self.one, self.other))
+        a, b = sorted(locate(scope.transaction, scope.actor, end) for end in (self.one, self.other))
         if a == b:
             raise InvalidInputError("a thing cannot be linked to itself")
         chain = open_chain(scope, a, b)
         transaction = scope.transaction
         # Now that both are locked: has either been deleted since it was looked up?
         for end in (self.one, self.other):
-            locate(transaction, end)
+            locate(transaction, scope.actor, end)
         if link_between(transaction, a, b) is not None:
             raise ConflictError("these two are linked already", hint="unlink them first to change the note")
         ulid = scope.new_ulid()
@@ -195,7 +197,7 @@ class Unlink(Editing, verb="unlink"):
     other: TargetRef
 
     def apply(self, scope: Scope) -> None:
-        a, b = sorted(locate(scope.transaction, end) for end in (self.one, self.other))
+        a, b = sorted(locate(scope.transaction, scope.actor, end) for end in (self.one, self.other))
         chain = open_chain(scope, a, b)
         transaction = scope.transaction
         known = link_between(transaction, a, b)
@@ -214,7 +216,7 @@ class TagTarget(Editing, verb="tag"):
 
     def apply(self, scope: Scope) -> Tag:
         label = check_tag(self.label)
-        address = locate(scope.transaction, self.target)
+        address = locate(scope.transaction, scope.actor, self.target)
         chain = open_chain(scope, address)
         transaction = scope.transaction
         target = targets_of(transaction, {address})[address]
@@ -243,7 +245,7 @@ class Untag(Editing, verb="untag"):
 
     def apply(self, scope: Scope) -> None:
         label = check_tag(self.label)
-        address = locate(scope.transaction, self.target)
+        address = locate(scope.transaction, scope.actor, self.target)
         chain = open_chain(scope, address)
         transaction = scope.transaction
         known = _find_tag(transaction, address, label)

@@ -15,10 +15,9 @@ from weft.errors import ConflictError, NotFoundError, UnavailableError
 from weft.ids import Clock, Entropy, new_ulid, normalise_reference
 from weft.provenance.chain import event_hash
 from weft.provenance.fingerprints import Fingerprint
-from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.operations.permissions import Actor, require_access, tree_for
 from weft.store.blobs import BlobStore
 from weft.store.leases import LeaseRow, check_fencing_token, lease_at, lease_taken
-from weft.store.lookup import find_tree
 from weft.store.rows import AgentRow, NodeRow, TreeState
 from weft.store.transaction import GROVE, GroveState, Transaction
 from weft.store.tree_queries import find_node
@@ -77,8 +76,9 @@ class Scope:
         keys = self.transaction.cache.keys
         key = keys.get(reference)
         if key is None:
-            key = find_tree(self.transaction, reference)
-        require_access(self.transaction, self.actor, self.access, key)
+            key = tree_for(self.transaction, self.actor, reference, self.access)
+        else:
+            require_access(self.transaction, self.actor, self.access, key)
         state = self.transaction.tree_state(key)
         keys[state.ulid] = key
         if state.archived_at is not None and not archived:

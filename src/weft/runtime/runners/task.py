@@ -25,6 +25,7 @@ from weft.runtime.generation.start_point import StartPoint, StartPointReader
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
+from weft.runtime.operations.permissions import agents_allowed
 from weft.runtime.operations.projects import mounted_in
 from weft.runtime.operations.settings import ChangeSettings
 from weft.runtime.runners.options import AskOptions, Runner
@@ -131,7 +132,7 @@ def _answering(caller: Caller, options: AskOptions) -> AnsweringAgent:
     if options.model is not None:
         name = _agent_of_model(caller, options.model)
     with caller.store.read() as session:
-        answering = answering_agents(session, registry, () if name is None else (name,))[0]
+        answering = answering_agents(session, caller.actor, registry, () if name is None else (name,))[0]
     if answering.missing is not None:
         raise answering.missing
     if answering.key is None:
@@ -147,11 +148,18 @@ def _agent_of_model(caller: Caller, model: str) -> str:
     registry.model(wanted)
     with caller.store.read() as session:
         agents = model_agents(session)
-        same = [each for each, _ in agents if each.model_ref == str(wanted)]
+        seen = agents_allowed(session, caller.actor)
+        same = [
+            each for each, key in agents if each.model_ref == str(wanted) and (seen is None or key in seen)
+        ]
         plain = next((each for each in same if not each.loom_aware), None)
         if plain is not None:
             return plain.id
-        default = None if chosen_agent(session, agents) else answering_agents(session, registry, ())[0]
+        default = (
+            None
+            if chosen_agent(session, agents)
+            else answering_agents(session, caller.actor, registry, ())[0]
+        )
         name = _free_name(session, wanted)
     added = caller.perform(AddAgent(name=name, type=AgentType.MODEL, model_ref=str(wanted)))
     if default is not None and default.key is not None:

@@ -10,16 +10,17 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.permissions import (
     Actor,
+    agent_for,
     permissions_of,
     require_access,
     require_permission,
+    tree_for,
     trees_allowed,
 )
 from weft.runtime.operations.references import KINDS
 from weft.runtime.search.options import Moment, SearchOptions
 from weft.runtime.search.results import HitKind
 from weft.store import schema
-from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES, MODES, Flag
 from weft.store.session import Reach, Session
 from weft.store.text_index import DOCUMENT, NODE, TAG, TREE, reach_of_tree
@@ -111,21 +112,20 @@ def conditions_of(session: Session, actor: Actor, filters: SearchFilters) -> Con
     documents = trees is None and Permission.DOC_READ in permissions_of(session, actor)
     reach = Reach()
     if asked.tree is not None:
-        tree = find_tree(session, asked.tree)
-        require_access(session, actor, MemberRole.READER, tree)
+        tree = tree_for(session, actor, asked.tree)
         reach, trees = reach_of_tree(tree), None
-    tester = _Tester(session, filters, _authors(session, asked), documents)
+    tester = _Tester(session, filters, _authors(session, actor, asked), documents)
     tests = {NUMBERS[kind]: tester.test(kind) for kind in HitKind if tester.is_meant(kind)}
     limits = (trees, asked.kinds, filters.mode, filters.after, filters.before)
     selective = asked.bookmarked or tester.by_author or any(limit is not None for limit in limits)
     return Conditions(reach, tests, trees, selective)
 
 
-def _authors(session: Session, asked: SearchOptions) -> list[int] | None:
+def _authors(session: Session, actor: Actor, asked: SearchOptions) -> list[int] | None:
     """Keys of the agents that are meant; None: all."""
     if asked.author is None and asked.model is None:
         return None
-    named = None if asked.author is None else find_agent(session, asked.author)
+    named = None if asked.author is None else agent_for(session, actor, asked.author)
     if asked.model is None:
         return [] if named is None else [named]
     agents = schema.agents

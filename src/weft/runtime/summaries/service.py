@@ -9,14 +9,14 @@ from weft.errors import InvalidInputError
 from weft.providers.base import ModelName
 from weft.runtime.coordination.jobs import JobRunner
 from weft.runtime.operations.executor import Caller, Executor
-from weft.runtime.operations.permissions import Actor, require_access, require_permission
+from weft.runtime.operations.permissions import Actor, require_access, require_permission, tree_for
 from weft.runtime.operations.settings import ChangeSettings, load_settings
 from weft.runtime.summaries.jobs import SUMMARIES, job_kinds
 from weft.runtime.summaries.summariser import Summariser
 from weft.runtime.summaries.summary_models import NO_MODEL, SUMMARY_MODEL
 from weft.store import schema
 from weft.store.jobs import SUMMARY_JOB, drop_waiting, enqueue
-from weft.store.lookup import find_document, find_tree
+from weft.store.lookup import find_document
 from weft.store.session import Session
 from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
@@ -48,7 +48,7 @@ class Summaries:
         """The tree is put away for now: have it summarised again in the background."""
 
         def work(transaction: Transaction) -> None:
-            key = find_tree(transaction, tree)
+            key = tree_for(transaction, self.actor, tree)
             self._check(transaction, Permission.LOOM_WRITE, key)
             enqueue(transaction, SUMMARY_JOB, now=self.executor.clock(), tree=key)
 

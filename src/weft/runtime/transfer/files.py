@@ -16,14 +16,19 @@ from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, NotFoundError, PermissionDeniedError, StorageError
 from weft.interop.weft_json import JsonWriter
 from weft.runtime.operations.executor import Editing, Executor
-from weft.runtime.operations.permissions import Actor, permissions_of, require_access, require_permission
+from weft.runtime.operations.permissions import (
+    Actor,
+    permissions_of,
+    require_access,
+    require_permission,
+    tree_for,
+)
 from weft.runtime.operations.scope import Scope
 from weft.runtime.transfer.exporter import Exporter
 from weft.runtime.transfer.import_target import DryRun, GroveTarget
 from weft.runtime.transfer.importer import Imported, read_records
 from weft.store import schema
 from weft.store.blobs import sync_folder
-from weft.store.lookup import find_tree
 from weft.store.session import Session
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
@@ -65,9 +70,7 @@ def export_file(
             require_access(session, actor, MemberRole.OWNER)
             require_documents(session, actor, "export", hint="name trees to export: they hold no documents")
         else:
-            keys = list(dict.fromkeys(find_tree(session, name) for name in trees))
-            for key in keys:
-                require_access(session, actor, MemberRole.READER, key)
+            keys = list(dict.fromkeys(tree_for(session, actor, name) for name in trees))
         exporter = Exporter(session, executor.store.blobs, keys, progress)
         with contextlib.ExitStack() as stack:
             file = (

@@ -27,9 +27,12 @@ from weft.runtime.operations.node_values import (
 )
 from weft.runtime.operations.permissions import (
     Actor,
+    agent_for,
     agent_row,
+    agents_allowed,
     require_access,
     require_permission,
+    tree_for,
     trees_allowed,
 )
 from weft.runtime.operations.projects import load_project, load_projects
@@ -48,7 +51,6 @@ from weft.runtime.views.outline import OutlineRow, branch_positions, leaf_positi
 from weft.store import schema
 from weft.store.base import Store
 from weft.store.events import chain_events
-from weft.store.lookup import find_agent, find_tree
 from weft.store.path_queries import ancestor_at_depth, walk_up
 from weft.store.rows import EDGE_TYPES, MODES, AgentRow, Flag, NodeRow
 from weft.store.session import Session
@@ -140,9 +142,7 @@ class Reader:
     @contextlib.contextmanager
     def _tree(self, reference: str) -> Generator[Opened]:
         with self._session() as session:
-            opened = self._tree_row(session, reference)
-            require_access(session, self.actor, MemberRole.READER, opened.key)
-            yield opened
+            yield self._tree_row(session, reference)
 
     def tool_result(self, tree: str, number: int) -> str:
         """The whole text of a tool's result that was put aside in a tree, by its number."""
@@ -150,10 +150,12 @@ class Reader:
             return load_result(opened.session, opened.key, number)
 
     def _tree_row(self, session: Session, reference: str) -> Opened:
-        """One query for an id; any other reference is looked up first."""
+        """One query for an id; any other reference is looked up first. Refused if it may not be read."""
         rows = session.rows(_BY_ULID, {"the_ulid": reference}) if is_ulid(reference) else []
-        if not rows:
-            key = find_tree(session, reference)
+        if rows:
+            require_access(session, self.actor, MemberRole.READER, rows[0][0])
+        else:
+            key = tree_for(session, self.actor, reference)
             rows = [tuple(session.execute(_COLUMNS.where(_trees.c.key == key)).one())]
         key, ulid, mode, root = rows[0]
         return Opened(session, key, ulid, MODES[mode], root)
@@ -227,7 +229,7 @@ class Reader:
         except NotFoundError:
             if is_ulid(reference.strip().upper()):
                 with contextlib.suppress(NotFoundError):
-                    find_nodes_anywhere(tree.session, reference)
+                    find_nodes_anywhere(tree.session, reference, trees_allowed(tree.session, self.actor))
                     raise CrossTreeError(
                         f"node {reference} is in another tree", hint="name that tree"
                     ) from None
@@ -236,8 +238,7 @@ class Reader:
     def find(self, reference: str) -> Node:
         """A node of any tree, by ULID or by a local id that only one tree has."""
         with self._session() as session:
-            row = find_nodes_anywhere(session, reference)
-            require_access(session, self.actor, MemberRole.READER, row.tree)
+            row = find_nodes_anywhere(session, reference, trees_allowed(session, self.actor))
             return node_values(session, row.tree, [row], heading_of(session, row.tree))[0]
 
     def _nodes(self, tree: Opened, rows: Sequence[NodeRow]) -> list[Node]:
@@ -491,9 +492,7 @@ class Reader:
             ]
 
     def _locate(self, session: Session, target: TargetRef) -> TargetAddress:
-        here = locate(session, target)
-        require_access(session, self.actor, MemberRole.READER, here.tree)
-        return here
+        return locate(session, self.actor, target)
 
     def tags(self, target: TargetRef | None = None) -> list[Tag]:
         """The tags on something, or all tags of the grove."""
@@ -532,12 +531,15 @@ class Reader:
             statement = statement.where(schema.agents.c.archived_at.is_(None))
         with self._session() as session:
             self._require_some_access(session)
+            allowed = agents_allowed(session, self.actor)
+            if allowed is not None:
+                statement = statement.where(session.dialect.among(schema.agents.c.key, sorted(allowed)))
             return [agent_value(AgentRow._make(row)) for row in session.execute(statement)]
 
     def agent(self, reference: str) -> Agent:
         with self._session() as session:
             self._require_some_access(session)
-            return agent_value(agent_row(session, find_agent(session, reference)))
+            return agent_value(agent_row(session, agent_for(session, self.actor, reference)))
 
     def _require_some_access(self, session: Session) -> None:
         """A user who may read any tree may see the agents; one who may read none may not."""
@@ -579,7 +581,7 @@ class Reader:
         with self._session() as session:
             chain = GROVE if tree is None else self._tree_row(session, tree).key
             require_access(session, self.actor, MemberRole.READER, chain)
-            who = None if agent is None else find_agent(session, agent)
+            who = None if agent is None else agent_for(session, self.actor, agent)
             return history_of(session, chain, limit=limit, before=before, agent=who)
 
     def events(self, tree: str, *, after: int = 0, limit: int = 1_000) -> list[Event]:

@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from weft.errors import InvalidInputError
 from weft.runtime.operations import (
     access,
     agents,
@@ -27,14 +26,21 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.tools import settings as tool_settings
 from weft.runtime.undo.undo import Redo, Undo
 from weft.server.json_fields import fields_of, fields_schema, is_required, read_fields
-from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, Schema, answer, body_of, read_object
-from weft.tree.content import is_storable
+from weft.server.wire import (
+    ERRORS,
+    LONGEST_ID,
+    AuthenticatedClient,
+    JsonAnswer,
+    Schema,
+    answer,
+    body_of,
+    read_object,
+)
 from weft.tree.json import JsonValue
 
 router = APIRouter(prefix="/api", tags=["operations"], responses=ERRORS)
 
 _PARAMETER = re.compile(r"{(\w+)}")
-_LONGEST_ID = 500
 _TREE, _NODE = "/trees/{tree}", "/trees/{tree}/nodes/{node}"
 
 
@@ -137,17 +143,13 @@ ROUTES: tuple[OperationRoute, ...] = (
 
 
 def path_values(request: Request) -> dict[str, str]:
-    """What the path names; an id that nothing can have is refused without repeating it."""
-    values = {name: str(value) for name, value in request.path_params.items()}
-    for name, value in values.items():
-        if not value or len(value) > _LONGEST_ID or not is_storable(value):
-            raise InvalidInputError(f"{name} must have 1 to {_LONGEST_ID} characters, without NUL", path=name)
-    return values
+    """What the path names."""
+    return {name: str(value) for name, value in request.path_params.items()}
 
 
 def path_parameters(names: list[str]) -> list[dict[str, Any]]:
     """The parameters of a path for the document."""
-    schema = {"type": "string", "minLength": 1, "maxLength": _LONGEST_ID}
+    schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name in names]
 
 

@@ -147,7 +147,7 @@ def _subject(context: CommandContext, named: str | None) -> Agent:
         return _anybody(context)
     try:
         with context.see.store.read() as session:
-            agent, _ = model_agent(session, named)
+            agent, _ = model_agent(session, context.see.actor, named)
     except NotFoundError as error:
         names = [agent.name for agent in _others(context)]
         raise NotFoundError(error.message, hint=names_hint(names, _NO_AGENT)) from None

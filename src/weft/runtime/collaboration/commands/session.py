@@ -53,11 +53,15 @@ from weft.runtime.contexts.loom_view import LoomView, inline_tokens
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import agent_value, heading_of
-from weft.runtime.operations.permissions import agent_row, permissions_of, require_access, require_permission
+from weft.runtime.operations.permissions import (
+    agent_for,
+    agent_row,
+    permissions_of,
+    require_permission,
+    tree_for,
+)
 from weft.runtime.views.reader import Reader
-from weft.store.lookup import find_agent, find_tree
 from weft.store.rows import AGENT_TYPES
-from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
 from weft.tree.content import check_text
 from weft.tree.node import Node
@@ -119,8 +123,7 @@ class CommandSession:
         self.on_event: Callable[[GenerationEvent], None] | None = None
         """Called with each event of a `→ continue`, in the thread that waits for it."""
         with self.executor.store.read() as session:
-            tree = find_tree(session, tree_id)
-            require_access(session, self.see.actor, MemberRole.READER, tree)
+            tree = tree_for(session, self.see.actor, tree_id)
             self.tree_id = heading_of(session, tree).ulid
             self._place = tree, self.caller.actor.agent
         self._known: BegunRun | None = None
@@ -383,7 +386,7 @@ def session_for(
     """A run of its own."""
     executor = caller.executor
     with executor.store.read() as session:
-        key = caller.actor.agent if agent is None else find_agent(session, agent)
+        key = caller.actor.agent if agent is None else agent_for(session, caller.actor, agent)
         value = agent_value(agent_row(session, key))
     return CommandSession(caller, tree, value, run=new_ulid(executor.clock(), executor.entropy), face=face)
 
