@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from weft.error_hints import Hint, HintKind
 from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
@@ -255,10 +255,12 @@ class Users:
         """Users with a role on a tree that every user in the chain may read, and these users themselves."""
         own = [link.user for link in self.actor.chain() if link.user is not None]
         trees = trees_allowed(session, self.actor)
+        if trees == set():
+            return _users.c.key.in_(own)
         there = select(_memberships.c.user)
         if trees is not None:
             there = there.where(session.dialect.among(_memberships.c.tree, [GROVE, *sorted(trees)]))
-        return or_(_users.c.key.in_(own), and_(trees != set(), _users.c.key.in_(there)))
+        return or_(_users.c.key.in_(own), _users.c.key.in_(there))
 
     def archive(self, user: str, *, restore: bool = False) -> User:
         return self.executor.perform(self.actor, ArchiveUser(user=user, restore=restore))
