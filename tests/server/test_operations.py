@@ -126,6 +126,7 @@ def test_the_skeleton_has_the_shape_of_the_tree_in_columns(owner, tree, root):
     assert list(base64.b64decode(skeleton["flags"])) == [0, 1, 0]
     assert skeleton["positions"] == ""
     assert skeleton["ids"].split()[1] == first["localId"]
+    assert skeleton["numbers"] == ""
     read = owner.get(f"/api/trees/{tree}/nodes?first=2&last=3").json()["nodes"]
     assert [node["content"]["text"] for node in read] == ["One", "Two"]
     assert owner.get(f"/api/trees/{tree}/nodes?first=1&last=2000").status_code == 400

@@ -19,7 +19,7 @@ _nodes, _trees, _agents = schema.nodes, schema.trees, schema.agents
 _RANGE_LIMIT = 1_000
 _EXCLUDED, _BOOKMARKED, _PRUNED, _ANNOTATION, _INTERRUPTED, _UNDONE = (1 << bit for bit in range(6))
 _COLUMNS = (
-    *("local_id", "parent", "position", "author", "kind"),
+    *("key", "local_id", "parent", "position", "author", "kind"),
     *("flags", "pruned", "hidden", "edge_type", "status"),
 )
 
@@ -34,6 +34,8 @@ class Skeleton:
     agents: list[str]
     ids: str
     """The local ids, divided by spaces."""
+    numbers: str
+    """32 bits, empty if they are 1, 2, 3 …: the number of each node. Attempts and responses take numbers too."""
     parents: str
     """32 bits: the number of the parent's position, 0 for the root."""
     positions: str
@@ -60,6 +62,7 @@ def read_skeleton(session: Session, tree: int, *, versions: bool) -> Skeleton:
         revision=events,
         agents=[agents[key] for key in writers],
         ids=" ".join([row.local_id for row in rows]),
+        numbers="" if rows[-1].key == len(rows) else _packed("i", [row.key for row in rows]),
         parents=_packed("i", [row.parent or 0 for row in rows]),
         positions=_packed("i", [row.position for row in rows]) if versions else "",
         authors=_packed("H", [index[row.author] for row in rows]),
