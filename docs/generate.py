@@ -22,7 +22,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import cast, get_args, get_origin
 
-from examples.sample import plant_samples, sample_entropy
 from typer.main import get_command
 
 import weft
@@ -35,6 +34,7 @@ from weft.grove.grove import open_grove
 from weft.grove.handle import Handle
 from weft.ids import Clock
 from weft.runtime.generation.stream import EventStream
+from weft.sample.harbour import plant_samples, sample_entropy
 
 __all__ = [
     "Session",

@@ -16,13 +16,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
-from sample import plant_samples, sample_entropy
 
 import weft
 from weft.cli.app import app
 from weft.cli.output import style_of
 from weft.cli.session import Settings
 from weft.errors import NotFoundError
+from weft.sample.harbour import plant_samples, sample_entropy
 from weft.tree.agent import AgentType
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from docs.generate import command_paths
-from examples.sample import AGENT, plant_samples
 from tests.covers import covers
 from typer.main import get_command
 
 import weft
 from weft.cli.app import app
 from weft.cli.session import Settings
+from weft.sample.harbour import AGENT, plant_samples
 from weft.tree.node import Status
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,6 +1,6 @@
 """A small grove to look at: a character study, the opening of a story, and notes for both.
 
-from examples.sample import plant_samples
+from weft.sample.harbour import plant_samples
 samples = plant_samples(weft.open("somewhere.db"))
 """
 
@@ -9,16 +9,14 @@ import json
 import random
 from typing import NamedTuple
 
-import weft
 from weft.grove.document import DocumentHandle
+from weft.grove.grove import Grove
 from weft.grove.node import NodeHandle
 from weft.grove.tree import TreeHandle
 from weft.ids import Entropy
 from weft.tree.attempt import RawResponse, Usage
 from weft.tree.item import Item
 from weft.tree.node import Status
-
-__all__ = ["AGENT", "Samples", "plant_samples", "sample_entropy"]
 
 AGENT = "Sample"
 """The model agent; what it says here was written beforehand."""
@@ -60,7 +58,7 @@ def sample_entropy() -> Entropy:
     return random.Random(1804).randbytes  # noqa: S311 - names of sample nodes, not secrets
 
 
-def plant_samples(grove: weft.Grove) -> Samples:
+def plant_samples(grove: Grove) -> Samples:
     """Plant two trees and a document, linked and tagged."""
     grove.add_agent(AGENT, model_ref="local:sample", temperature=0.8, max_tokens=120)
     notes = grove.write_document("Harbour notes", _NOTES)
@@ -73,7 +71,7 @@ def plant_samples(grove: weft.Grove) -> Samples:
     return Samples(marie.refresh(), letter.refresh(), notes)
 
 
-def _plant_marie(grove: weft.Grove, notes: DocumentHandle) -> TreeHandle:
+def _plant_marie(grove: Grove, notes: DocumentHandle) -> TreeHandle:
     """A dialogue: three answers to one question, two of them followed, then brought together."""
     tree = grove.plant(
         "Marie",
@@ -119,7 +117,7 @@ def _plant_marie(grove: weft.Grove, notes: DocumentHandle) -> TreeHandle:
     return tree
 
 
-def _plant_letter(grove: weft.Grove) -> TreeHandle:
+def _plant_letter(grove: Grove) -> TreeHandle:
     """A buffer: one text, of which a model wrote a part and a person changed a word here and there."""
     tree = grove.plant("The letter", "The ferry was late, and so the letter came on foot.", mode="buffer")
     walked = _answer(tree.root, " It walked over the hill with the postman's son, who read only the stamps.")
