@@ -28,7 +28,7 @@ def in_short(conversation: ReadConversation) -> list[str]:
     numbers = {node.id: index for index, node in enumerate(arranged.nodes)}
     head = f"{conversation.format} {source.title!r}: {counts.records} records, {counts.content_records} with content, "
     head += f"{counts.roots} roots, {counts.branch_points} branch points, {counts.leaves} leaves"
-    lines = [head, *(f"note: {note}" for note in source.notes)]
+    lines = [head, *(f"lost: {loss}" for loss in source.losses), *(f"key: {key.kind}" for key in source.keys)]
     for node in arranged.nodes:
         record = node.record
         parents = [numbers[each] for each in (node.parent, *node.also) if each is not None]
@@ -36,6 +36,8 @@ def in_short(conversation: ReadConversation) -> list[str]:
             record.model,
             *(name for name in ("excluded", "pruned", "bookmarked", "interrupted") if getattr(record, name)),
         ]
+        if node.chances:
+            about.append(f"{len(node.chances)} tokens")
         if record.created_at is not None:
             about.append(record.created_at.isoformat())
         words = " + ".join(map(_words, node.parts))

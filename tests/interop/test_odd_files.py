@@ -65,7 +65,7 @@ def test_a_truncated_file_is_refused_with_the_place(name: str, tmp_path: Path) -
     path = tmp_path / name
     path.write_bytes(whole[: len(whole) * 2 // 3])
     with pytest.raises(
-        InvalidInputError, match=rf"{name} (\[\d+\] )?(is not valid JSON at byte|ends in the middle)"
+        InvalidInputError, match=rf"{name} (\[\d+\] )?(is not valid JSON at line|ends in the middle)"
     ):
         conversations(path)
 
@@ -74,7 +74,9 @@ def test_a_truncated_file_is_refused_with_the_place(name: str, tmp_path: Path) -
 def test_a_broken_entry_of_a_list_is_named_with_its_byte(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text('[{"mapping": {}, "id": "a"}, {"mapping": {"x": tru}}]', encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"conversations\.json \[1\] is not valid JSON at byte \d+"):
+    with pytest.raises(
+        InvalidInputError, match=r"conversations\.json \[1\] is not valid JSON at line 1, byte \d+"
+    ):
         conversations(path)
 
 
@@ -82,7 +84,7 @@ def test_a_broken_entry_of_a_list_is_named_with_its_byte(tmp_path: Path) -> None
 def test_a_file_in_another_encoding_is_refused_with_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "chat.md"
     path.write_bytes(b"**user**: caf\xe9")
-    with pytest.raises(InvalidInputError, match=r"chat\.md is not UTF-8 at byte 13"):
+    with pytest.raises(InvalidInputError, match=r"chat\.md is not UTF-8 at line 1, byte 13"):
         conversations(path)
 
 

@@ -17,6 +17,7 @@ SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "group_index"),  # bookkeeping, not history
     *("calls", "pieces", "runs", "spending", "provider_caches"),  # of the moment, and what was paid
+    *("imports", "imported_conversations"),  # reports, not history
 }
 SPARED = {
     # In which order followers were told of events; given by the database, after the hash.

@@ -40,6 +40,8 @@ LEFT_OUT = {
     "runs": "work under way",
     "spending": "the limits of this grove",
     "provider_caches": "work under way",
+    "imports": "reports of this grove",
+    "imported_conversations": "reports of this grove",
 }
 NOT_IN_A_RECORD = {
     "grove": {"key", "owner"},

@@ -135,8 +135,11 @@ def _import_conversations(
     for each in report.conversations:
         where = f"{each.file} {each.place}".strip()
         if each.error is not None:
-            session.out.message(f"not imported: {where}: {each.error}")
-        session.out.notes([f"{each.title or each.source}: {note}" for note in each.notes])
+            session.out.message(f"not imported: {where}, line {each.line:,}: {each.error}")
+        for key in each.keys:
+            place = f"message {key.message:,}" if key.message is not None else key.kind
+            session.out.message(f"API key found and not kept: {quoted(each.title)}, {place} ({where})")
+    session.out.notes(list(map(str, report.losses)))
     read = [each for each in report.conversations if each.error is None]
     nodes = sum(each.nodes for each in read)
     what = f"{counted(len(read), 'conversation')} with {counted(nodes, 'node')}"

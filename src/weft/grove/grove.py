@@ -64,9 +64,10 @@ if TYPE_CHECKING:
     from weft.runtime.runners.service import Runners
     from weft.runtime.search.results import Hits
     from weft.runtime.summaries.service import Summaries
-    from weft.runtime.transfer.conversation_import import ImportReport
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
+    from weft.runtime.transfer.import_jobs import Imports
+    from weft.runtime.transfer.import_report import ImportReport
 
 R = TypeVar("R")
 
@@ -387,6 +388,13 @@ class Grove:
         from weft.runtime.coordination.jobs import JobBoard  # noqa: PLC0415 - few calls need it
 
         return JobBoard(self.caller.executor, self.caller.actor)
+
+    @property
+    def imports(self) -> "Imports":
+        """Imports of uploaded files, which run in the background, and their reports."""
+        from weft.runtime.transfer.import_jobs import Imports  # noqa: PLC0415 - few calls need it
+
+        return Imports(self.caller)
 
     @property
     def leases(self) -> "Leases":

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from weft.errors import InvalidInputError
 from weft.interop.chat_file import ChatContext
+from weft.interop.media_files import MediaFile
 from weft.tree.content import Block, Text, ToolCall, ToolResult
 from weft.tree.json import JsonValue
 from weft.tree.node import Role
@@ -36,7 +37,40 @@ class EmbeddedImage:
     mime_type: str
 
 
-Part: TypeAlias = Block | UnpairedResult | EmbeddedImage
+@dataclass(frozen=True, slots=True)
+class MediaImage:
+    """A picture in a file of its own beside the conversation."""
+
+    file: MediaFile
+
+
+Picture: TypeAlias = EmbeddedImage | MediaImage
+Part: TypeAlias = Block | UnpairedResult | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something of a file that a tree does not hold."""
+
+    what: str
+    """In the plural, as a table names it: attached files."""
+    reason: str
+    where: str = ""
+    """The record, or the thing's own name."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}" + (f" ({self.where})" if self.where else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKey:
+    """An API key that is in a file and not in the tree."""
+
+    kind: str
+    """Its provider, or the field of the settings that holds it."""
+    record: str = ""
+    message: int | None = None
+    """The number of the message in its conversation, from 1; None: it is in the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +100,8 @@ class SourceRecord:
     """False for what the format does not count as a message."""
     stands_alone: bool = False
     """Its text is the whole text up to here, not what follows its parent's: it hangs from the root."""
+    chances: tuple[JsonValue, ...] = ()
+    """The tokens of its text with their probabilities, as OpenAI writes them: token, logprob, top_logprobs."""
     logical_parent: str | None = None
     """Where it goes on after a compaction; it counts as a root of the file all the same."""
 
@@ -83,10 +119,14 @@ class SourceConversation:
     """The record where its reader was."""
     tags: tuple[str, ...] = ()
     archived: bool = False
+    created_at: datetime | None = None
+    """For records that have no time of their own."""
     space_counts: bool = False
     """True where white space is text: only the empty string is empty."""
-    notes: tuple[str, ...] = ()
-    """What could not be kept, in sentences."""
+    losses: tuple[Loss, ...] = ()
+    """What could not be kept."""
+    keys: tuple[FoundKey, ...] = ()
+    """Keys that were in its settings and messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +147,10 @@ class ForeignNode:
     id: str
     parent: str | None
     role: Role
-    parts: tuple[Block | EmbeddedImage, ...]
+    parts: tuple[Block | Picture, ...]
     record: SourceRecord
     """The record it comes from, or the first of several."""
+    chances: tuple[JsonValue, ...] = ()
     also: tuple[str, ...] = ()
 
 
@@ -154,8 +195,9 @@ def merged(conversations: Sequence[SourceConversation]) -> SourceConversation:
     first = min(conversations, key=lambda each: (not each.title, len(each.title)))
     records = {record.id: record for each in reversed(conversations) for record in reversed(each.records)}
     order = dict.fromkeys(record.id for each in conversations for record in each.records)
-    notes = dict.fromkeys(note for each in conversations for note in each.notes)
-    return replace(first, records=[records[name] for name in order], notes=tuple(notes))
+    losses = dict.fromkeys(loss for each in conversations for loss in each.losses)
+    keys = dict.fromkeys(key for each in conversations for key in each.keys)
+    return replace(first, records=[records[name] for name in order], losses=tuple(losses), keys=tuple(keys))
 
 
 def _is_empty(record: SourceRecord, *, space_counts: bool) -> bool:
@@ -224,10 +266,12 @@ class _Nodes:
         self._above = above
         self._head = self._heads(content)
         self._parts: defaultdict[str, list[Part]] = defaultdict(list)
+        self._chances: defaultdict[str, list[JsonValue]] = defaultdict(list)
         self._children: defaultdict[str | None, list[str]] = defaultdict(list)
         for record in content:
             head = self._head[record.id]
             self._parts[head].extend(record.parts)
+            self._chances[head].extend(record.chances)
             if head == record.id:
                 parent = above[head]
                 self._children[None if parent is None else self._head[parent]].append(head)
@@ -282,13 +326,19 @@ class _Nodes:
             if self._joined and all(isinstance(block, Text) for block in blocks):
                 blocks = (Text("".join(block.text for block in blocks if isinstance(block, Text))),)
             role = Role.TOOL if are_results else record.role
+            if role is Role.TOOL and not are_results:
+                # What a tool shows beside its result, such as a picture.
+                role = Role.ASSISTANT
             name = record.id if not nodes else f"{record.id}#{len(nodes) + 1}"
-            nodes.append(ForeignNode(id=name, parent=parent, role=role, parts=blocks, record=record))
+            chances = () if nodes else tuple(self._chances[record.id])
+            nodes.append(
+                ForeignNode(id=name, parent=parent, role=role, parts=blocks, record=record, chances=chances)
+            )
             parent = name
         self._last[record.id] = nodes[-1].id
         return nodes, called
 
-    def _block(self, record: str, part: Part, called: list[str]) -> Block | EmbeddedImage:
+    def _block(self, record: str, part: Part, called: list[str]) -> Block | Picture:
         if isinstance(part, ToolCall):
             call = part if part.id else replace(part, id=f"{record}-{len(called) + 1}")
             called.append(call.name)

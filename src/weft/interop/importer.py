@@ -2,13 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, WeftError
 from weft.interop.conversation import ArrangedConversation, SourceConversation, arrange, merged
+from weft.interop.found_keys import without_keys, without_keys_in
+from weft.interop.loose_json import first_text, mapping
 from weft.interop.source_file import SourceFile
 from weft.plugins import Plugins
+from weft.redaction import redact
 from weft.tree.json import JsonValue
+
+_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,8 @@ class FileValues:
     file: SourceFile
     place: str
     values: Sequence[JsonValue]
+    start: int = 0
+    """Where it begins in the file."""
 
     @property
     def value(self) -> JsonValue:
@@ -28,7 +35,7 @@ class FileValues:
 def each_value(file: SourceFile) -> Iterator[FileValues]:
     """Each value of the file is a conversation."""
     for placed in file.values():
-        yield FileValues(file, placed.place, (placed.value,))
+        yield FileValues(file, placed.place, (placed.value,), placed.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +60,12 @@ class UnreadableConversation:
     file: str
     place: str
     message: str
+    number: int = 1
+    """Which conversation of its file it is."""
+    line: int = 1
+    """The line of the file where it begins."""
+    title: str = ""
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +75,8 @@ class ReadConversation:
     file: str
     place: str
     format: str
+    number: int = 1
+    line: int = 1
     arranged: ArrangedConversation
 
 
@@ -101,7 +116,7 @@ def nested(name: str) -> Callable[[SourceFile], Iterator[FileValues]]:
         for outer in file.values():
             held = outer.value.get(name) if isinstance(outer.value, dict) else None
             for index, value in enumerate(held if isinstance(held, list) else ()):
-                yield FileValues(file, f"{outer.place}{name}[{index}]", (value,))
+                yield FileValues(file, f"{outer.place}{name}[{index}]", (value,), outer.start)
 
     return split
 
@@ -118,17 +133,19 @@ def read_files(
             file.require_readable()
             continue
         recognised = True
-        for values in importer.split(file):
-            source = _converted(importer, values)
+        lines = _Lines(file)
+        for number, values in enumerate(importer.split(file), start=1):
+            place = _Place(file.name, values.place, number, lines.of(values.start))
+            source = _converted(importer, values, place)
             if isinstance(source, UnreadableConversation):
                 yield source
             elif importer.gathers and len(files) > 1:
                 gathered.setdefault((importer.name, source.id), []).append((file, source))
             else:
-                yield _arranged(importer.name, file, values.place, source)
+                yield _arranged(importer.name, place, source)
     for (name, _), parts in gathered.items():
-        file = parts[0][0]
-        yield _arranged(name, file, "", merged([source for _, source in parts]))
+        place = _Place(parts[0][0].name, "", 1, 1)
+        yield _arranged(name, place, merged([source for _, source in parts]))
     if not recognised:
         raise _unknown(files, registry)
 
@@ -150,20 +167,49 @@ def _unknown(files: Sequence[SourceFile], registry: ImporterRegistry) -> Invalid
     )
 
 
-def _converted(importer: Importer, values: FileValues) -> SourceConversation | UnreadableConversation:
+class _Place(NamedTuple):
+    file: str
+    place: str
+    number: int
+    line: int
+
+
+class _Lines:
+    """Lines of a file, counted on from the place before."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        self._at, self._line = 0, 1
+
+    def of(self, at: int) -> int:
+        if at > self._at:
+            self._line += self._file.lines_between(self._at, at)
+            self._at = at
+        return self._line
+
+
+def _converted(
+    importer: Importer, values: FileValues, place: _Place
+) -> SourceConversation | UnreadableConversation:
     try:
-        return importer.convert(values)
+        return without_keys_in(importer.convert(values))
     except WeftError as error:
         message = error.message
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         message = f"cannot be read: {type(error).__name__}: {error}"
-    return UnreadableConversation(file=values.file.name, place=values.place, message=message)
+    fields = mapping(values.value)
+    title, _ = without_keys(first_text(fields, "title", "name")[:_TITLE])
+    return UnreadableConversation(
+        **place._asdict(), message=redact(message), title=title, format=importer.name
+    )
 
 
 def _arranged(
-    name: str, file: SourceFile, place: str, source: SourceConversation
+    name: str, place: _Place, source: SourceConversation
 ) -> ReadConversation | UnreadableConversation:
     try:
-        return ReadConversation(file=file.name, place=place, format=name, arranged=arrange(source))
+        return ReadConversation(**place._asdict(), format=name, arranged=arrange(source))
     except WeftError as error:
-        return UnreadableConversation(file=file.name, place=place, message=error.message)
+        return UnreadableConversation(
+            **place._asdict(), message=error.message, title=source.title, format=name
+        )

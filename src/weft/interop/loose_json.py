@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import cast
@@ -27,6 +27,7 @@ _AT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@ ?(\d{1,2})h ?(\d{1,2})m ?(\d{1
 _KEY = re.compile(r"(api[-_ ]?key|secret|access[-_ ]?token|password|authorization)", re.IGNORECASE)
 _KEY_LENGTH = 8
 _SEARCHED = 100_000
+_SMALLEST = 1e-10
 
 
 def mapping(value: JsonValue) -> JsonObject:
@@ -116,6 +117,63 @@ def arguments_of(value: JsonValue) -> JsonValue:
         return value
     read = loads(value)
     return value if read is None and value.strip() != "null" else read
+
+
+def number_of(value: JsonValue) -> float | None:
+    """A finite number; anything else is None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def read_chances(value: JsonValue) -> tuple[JsonValue, ...]:
+    """Token probabilities in either of OpenAI's shapes: columns of a completion, or a list of tokens."""
+    columns = mapping(value)
+    tokens = sequence(columns.get("tokens"))
+    if tokens:
+        logs, tops = sequence(columns.get("token_logprobs")), sequence(columns.get("top_logprobs"))
+        rows = [
+            (text(token), logs[at] if at < len(logs) else None, tops[at] if at < len(tops) else None)
+            for at, token in enumerate(tokens)
+        ]
+    else:
+        listed = [mapping(each) for each in sequence(columns.get("content", value))]
+        rows = [
+            (first_text(each, "token", "text"), each.get("logprob"), each.get("top_logprobs"))
+            for each in listed
+        ]
+    read: list[JsonValue] = []
+    for token, log, top in rows:
+        own = number_of(log)
+        # The first token of a completion has no probability of its own.
+        if own is not None:
+            read.append(chance(token, own, _alternatives(top)))
+    return tuple(read)
+
+
+def _alternatives(value: JsonValue) -> list[tuple[str, float]]:
+    if isinstance(value, Mapping):
+        pairs = [(str(name), number_of(log)) for name, log in value.items()]
+    else:
+        listed = [mapping(each) for each in sequence(value)]
+        pairs = [(first_text(each, "token", "text"), number_of(each.get("logprob"))) for each in listed]
+    return [(name, log) for name, log in pairs if log is not None]
+
+
+def logarithm(probability: JsonValue) -> float | None:
+    """The natural logarithm of a probability; None if it is not one."""
+    if isinstance(probability, bool) or not isinstance(probability, int | float):
+        return None
+    # Programs write 0 for what is smaller than they show.
+    return math.log(max(probability, _SMALLEST)) if math.isfinite(probability) and probability <= 1 else None
+
+
+def chance(token: str, log: float, others: Iterable[tuple[str, float]]) -> JsonObject:
+    """A token with its probability, and those it might have been, as OpenAI writes them."""
+    tops: list[JsonValue] = [
+        {"token": name, "logprob": each} for name, each in sorted(others, key=lambda other: -other[1])
+    ]
+    return {"token": token, "logprob": log, "top_logprobs": tops}
 
 
 def secret_names(value: JsonValue) -> list[str]:

@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.interop.media_files import NO_MEDIA, MediaFiles, media_of_folder, media_of_zip
 from weft.tree.json import JsonValue
 
 _FILE_LIMIT = 4 * 1024 * 1024 * 1024
@@ -41,13 +42,17 @@ class PlacedValue:
 
     place: str
     value: JsonValue
+    start: int = 0
+    """Its first byte in the file."""
 
 
 class SourceFile:
     """One file of another program, opened for reading."""
 
-    def __init__(self, name: str, data: "bytes | mmap.mmap") -> None:
+    def __init__(self, name: str, data: "bytes | mmap.mmap", media: MediaFiles = NO_MEDIA) -> None:
         self.name = name
+        self.media = media
+        """Pictures that are in the same folder or zip."""
         self._data = data
 
     @property
@@ -103,12 +108,20 @@ class SourceFile:
         if self.is_json and not self.sample:
             next(self.values(), None)
 
+    def lines_between(self, start: int, end: int) -> int:
+        """How many lines end between two bytes."""
+        steps = range(start, end, _COPIED)
+        return sum(self._data[each : min(end, each + _COPIED)].count(b"\n") for each in steps)
+
+    def _place_of(self, at: int) -> str:
+        return f"line {1 + self.lines_between(0, at):,}, byte {at:,}"
+
     def text(self) -> str:
         """The whole file as text."""
         try:
             return self._data[self._start :].decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self._wrong(f"is not UTF-8 at byte {self._start + error.start:,}") from None
+            raise self._wrong(f"is not UTF-8 at {self._place_of(self._start + error.start)}") from None
 
     def values(self) -> Iterator[PlacedValue]:
         """The elements of a list, the lines of a JSONL file, or the one value, each parsed by itself."""
@@ -117,7 +130,7 @@ class SourceFile:
         elif self.is_array:
             yield from self._elements()
         elif self.is_json:
-            yield PlacedValue("", self._parsed(self._start, self.size, ""))
+            yield PlacedValue("", self._parsed(self._start, self.size, ""), self._start)
         else:
             raise self._wrong("is not JSON")
 
@@ -127,7 +140,7 @@ class SourceFile:
             end = self._data.find(b"\n", at)
             end = self.size if end < 0 else end
             if self._data[at:end].strip():
-                yield PlacedValue(f"line {number:,}", self._parsed(at, end, f"line {number:,}"))
+                yield PlacedValue(f"line {number:,}", self._parsed(at, end, f"line {number:,}"), at)
             at, number = end + 1, number + 1
 
     def _elements(self) -> Iterator[PlacedValue]:
@@ -145,12 +158,14 @@ class SourceFile:
                 depth -= 1
                 if depth == 1:
                     end = token.end()
-                    yield PlacedValue(f"[{number}]", self._parsed(start, end, f"[{number}]"))
+                    yield PlacedValue(f"[{number}]", self._parsed(start, end, f"[{number}]"), start)
                     number += 1
                 elif depth == 0:
                     self._require_separator(end, token.start())
                     if _NOT_SPACE.search(self._data, token.end()):
-                        raise self._wrong(f"goes on after its list has ended, at byte {token.end():,}")
+                        raise self._wrong(
+                            f"goes on after its list has ended, at {self._place_of(token.end())}"
+                        )
                     return
         raise self._wrong(f"ends in the middle of its list, after {number:,} entries")
 
@@ -159,7 +174,7 @@ class SourceFile:
         if not _is_json(
             b"[0" + self._data[start:end].strip().strip(b",").join((b",", b",0]")).replace(b",,", b",")
         ):
-            raise self._wrong(f"is not valid JSON at byte {start:,}")
+            raise self._wrong(f"is not valid JSON at {self._place_of(start)}")
 
     def _parsed(self, start: int, end: int, place: str) -> JsonValue:
         if end - start > _VALUE_LIMIT:
@@ -169,7 +184,7 @@ class SourceFile:
         except orjson.JSONDecodeError as error:
             where = f" {place}" if place else ""
             raise self._wrong(
-                f"{where.strip()} is not valid JSON at byte {start + error.pos:,}".strip()
+                f"{where.strip()} is not valid JSON at {self._place_of(start + error.pos)}".strip()
             ) from None
 
     def _wrong(self, words: str) -> InvalidInputError:
@@ -185,17 +200,19 @@ def _is_json(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def opened_files(path: Path) -> Generator[list[SourceFile]]:
-    """The files at a path: itself, those of a folder, or those in a zip."""
+def opened_files(path: Path, name: str = "") -> Generator[list[SourceFile]]:
+    """The files at a path: itself, those of a folder, or those in a zip; `name` is what to call it."""
     with contextlib.ExitStack() as stack:
         if path.is_dir():
-            files = [_mapped(stack, each, str(each.relative_to(path))) for each in _files_below(path)]
+            readable, others = _files_below(path)
+            media = media_of_folder((str(each.relative_to(path)), each) for each in others)
+            files = [_mapped(stack, each, str(each.relative_to(path)), media) for each in readable]
         elif not path.exists():
             raise NotFoundError(f"there is no file {path}")
         elif zipfile.is_zipfile(path):
-            files = _members(stack, path)
+            files = _members(stack, path, name or path.name)
         else:
-            files = [_mapped(stack, path, path.name)]
+            files = [_mapped(stack, path, name or path.name)]
         yield [file for file in files if file is not None]
 
 
@@ -206,27 +223,32 @@ def opened_stream(stream: BinaryIO, name: str = "standard input") -> Generator[l
         path = Path(folder) / "stdin"
         with path.open("wb") as copy:
             _copy(stream, copy, _FILE_LIMIT, name)
-        with opened_files(path) as files:
-            for file in files:
-                if file.name == path.name:
-                    file.name = name
+        with opened_files(path, name) as files:
             yield files
 
 
-def _files_below(folder: Path) -> list[Path]:
-    found: list[Path] = []
+def _may_be_read(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in _READABLE
+
+
+def _files_below(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files that may hold conversations, and the others."""
+    readable: list[Path] = []
+    others: list[Path] = []
     for parent, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent) / name
-            if path.suffix.lower() in _READABLE and stat.S_ISREG(path.lstat().st_mode):
-                found.append(path)
-        if len(found) > _MEMBERS:
+            if stat.S_ISREG(path.lstat().st_mode):
+                (readable if _may_be_read(name) else others).append(path)
+        if len(readable) + len(others) > _MEMBERS:
             raise LimitExceededError(f"{folder} has more than {_MEMBERS:,} files")
-    return found
+    return readable, others
 
 
-def _mapped(stack: contextlib.ExitStack, path: Path, name: str) -> SourceFile | None:
+def _mapped(
+    stack: contextlib.ExitStack, path: Path, name: str, media: MediaFiles = NO_MEDIA
+) -> SourceFile | None:
     try:
         size = path.stat().st_size
         if size > _FILE_LIMIT:
@@ -235,11 +257,12 @@ def _mapped(stack: contextlib.ExitStack, path: Path, name: str) -> SourceFile | 
     except OSError as error:
         raise StorageError(f"cannot read {name}: {error.strerror}") from error
     if not size:
-        return SourceFile(name, b"")
-    return SourceFile(name, stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        return SourceFile(name, b"", media)
+    data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return SourceFile(name, data, media)
 
 
-def _members(stack: contextlib.ExitStack, path: Path) -> list[SourceFile | None]:
+def _members(stack: contextlib.ExitStack, path: Path, shown: str) -> list[SourceFile | None]:
     """The readable files of a zip, unpacked to temporary files; names in it are never used as paths."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-import-")))
     files: list[SourceFile | None] = []
@@ -247,19 +270,19 @@ def _members(stack: contextlib.ExitStack, path: Path) -> list[SourceFile | None]
         archive = stack.enter_context(zipfile.ZipFile(path))
         members = [each for each in archive.infolist() if not each.is_dir()]
         if len(members) > _MEMBERS:
-            raise LimitExceededError(f"{path.name} has more than {_MEMBERS:,} files")
+            raise LimitExceededError(f"{shown} has more than {_MEMBERS:,} files")
         left = max(_FREE_BYTES, path.stat().st_size * _RATIO_LIMIT)
-        for index, member in enumerate(members):
-            name = PurePosixPath(member.filename)
-            if name.suffix.lower() not in _READABLE or stat.S_ISLNK(member.external_attr >> 16):
-                continue
+        whole = [each for each in members if not stat.S_ISLNK(each.external_attr >> 16)]
+        readable = [each for each in whole if _may_be_read(each.filename)]
+        media = media_of_zip(archive, [each for each in whole if not _may_be_read(each.filename)])
+        for index, member in enumerate(readable):
             copy = folder / str(index)
             with archive.open(member) as packed, copy.open("wb") as unpacked:
-                left -= _copy(cast("BinaryIO", packed), unpacked, min(left, _FILE_LIMIT), path.name)
-            files.append(_mapped(stack, copy, member.filename))
+                left -= _copy(cast("BinaryIO", packed), unpacked, min(left, _FILE_LIMIT), shown)
+            files.append(_mapped(stack, copy, member.filename, media))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise InvalidInputError(
-            f"{path.name} is not a readable zip: {error}", hint="nothing was imported"
+            f"{shown} is not a readable zip: {error}", hint="nothing was imported"
         ) from None
     return files
 

@@ -17,7 +17,7 @@ from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
 from weft.server.auth import COOKIE, Authenticator, ServerSettings
 from weft.server.middleware import PAGE_POLICY, Guard
-from weft.server.routes import ask, events, operations, recipes, records, tools, trees, views
+from weft.server.routes import ask, events, imports, operations, recipes, records, tools, trees, views
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
@@ -50,6 +50,7 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
         lifespan=lifespan,
         default_response_class=JsonAnswer,
     )
+    app.state.settings = chosen
     app.state.authenticator = Authenticator(grove, chosen)
     _set_up(app, chosen)
     for router in ROUTERS:
@@ -151,6 +152,7 @@ ROUTERS = (
     tools.router,
     operations.router,
     views.router,
+    imports.router,
     events.router,
     _pages,
 )

@@ -12,6 +12,7 @@ from weft.errors import InvalidInputError, PermissionDeniedError, Unauthenticate
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import admit
 from weft.runtime.operations.executor import Caller
+from weft.runtime.transfer.import_jobs import UPLOAD_LIMIT
 from weft.tree.content import is_storable
 from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
@@ -32,6 +33,8 @@ class ServerSettings:
     """Other pages that may call it, such as https://example.org."""
     body_limit: int = 16 * _MEGABYTE
     """Bytes of a request; a larger one is refused before it is read."""
+    upload_limit: int = UPLOAD_LIMIT
+    """Bytes of a file to import; it goes to the disk as it comes."""
     threads: int = 8
     """Requests that use the store at the same time."""
     keys: Sequence[str] = field(default=(), repr=False)

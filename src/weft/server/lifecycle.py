@@ -17,6 +17,7 @@ from weft.errors import UnavailableError
 from weft.grove.grove import Grove
 from weft.runtime.operations.access import new_token
 from weft.runtime.search.vault_indexer import watch_vaults
+from weft.runtime.transfer.import_jobs import start_imports
 from weft.server.app import create_app
 from weft.server.auth import LOOPBACK, ServerSettings
 
@@ -60,6 +61,8 @@ def serve(
     store = grove.caller.store
     if store.background and grove.vaults.all():
         watch_vaults(store).start()
+    # What an earlier server was importing when it ended.
+    start_imports(grove.caller.executor)
     run_app(create_app(grove, chosen), host=host, port=port, ready=started)
 
 

@@ -22,6 +22,8 @@ _HEADERS: Iterable[tuple[bytes, bytes]] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+UPLOADS = "/api/imports"
+"""The route that takes files of any size."""
 _CORS: Iterable[tuple[bytes, bytes]] = (
     (b"access-control-allow-methods", b"GET, POST, PUT, PATCH"),
     (b"access-control-allow-headers", b"authorization, content-type, x-user-id, last-event-id"),
@@ -55,12 +57,12 @@ class Guard:
                 # A browser's own request before the page's: it has no token.
                 await answer.allow()
                 return
-            await self.app(scope, _Counted(receive, self.settings.body_limit), answer)
+            await self.app(scope, _Counted(receive, self._limit(scope)), answer)
         except WeftError as error:
             await answer_error(error)(scope, receive, answer)
         except _TooLargeError:
             if not answer.started:
-                await answer_error(self._too_large())(scope, receive, answer)
+                await answer_error(_too_large(self._limit(scope)))(scope, receive, answer)
 
     def _check(self, scope: Scope) -> None:
         host = _only(scope, b"host")
@@ -76,8 +78,13 @@ class Guard:
         length = _only(scope, b"content-length")
         if length is not None and not length.isdigit():
             raise InvalidInputError("Content-Length is not a number")
-        if length is not None and int(length) > self.settings.body_limit:
-            raise self._too_large()
+        if length is not None and int(length) > self._limit(scope):
+            raise _too_large(self._limit(scope))
+
+    def _limit(self, scope: Scope) -> int:
+        """Bytes of this request's body: a file to import may be large, because it is not kept in memory."""
+        is_upload = scope["method"] == "POST" and scope["path"] == UPLOADS
+        return self.settings.upload_limit if is_upload else self.settings.body_limit
 
     def _is_ours(self, origin: str, host: str) -> bool:
         if origin.lower() in self.origins:
@@ -90,11 +97,6 @@ class Guard:
         origins = _values(scope, b"origin")
         named = len(origins) == 1 and origins[0].decode("latin-1").strip().lower() in self.origins
         return origins[0].strip() if named else None
-
-    def _too_large(self) -> LimitExceededError:
-        return LimitExceededError(
-            f"the body is larger than {self.settings.body_limit:,} bytes", hint="send it in parts"
-        )
 
 
 class _Counted:
@@ -140,6 +142,10 @@ class _Answer:
         """Answer a browser's preflight request."""
         await self({"type": "http.response.start", "status": 204, "headers": list(_CORS)})
         await self.send({"type": "http.response.body", "body": b""})
+
+
+def _too_large(limit: int) -> LimitExceededError:
+    return LimitExceededError(f"the body is larger than {limit:,} bytes", hint="send it in parts")
 
 
 def _is_preflight(scope: Scope) -> bool:

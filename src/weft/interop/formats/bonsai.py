@@ -2,7 +2,7 @@
 
 from weft.interop.conversation import SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
-from weft.interop.loose_json import first_text, mapping, sequence, text
+from weft.interop.loose_json import first_text, mapping, read_chances, sequence, text
 from weft.tree.content import Text
 from weft.tree.node import Role
 from weft.tree.tree import Mode
@@ -15,9 +15,6 @@ def _convert(values: FileValues) -> SourceConversation:
     for edge in map(mapping, sequence(source.get("edges"))):
         if text(edge.get("relation")) in {"", "parentId"}:
             edges.setdefault(text(edge.get("to")), []).append(text(edge.get("from")))
-    notes = (
-        ["log-probabilities of tokens are not kept"] if any(node.get("logprobs") for node in nodes) else []
-    )
     records: list[SourceRecord] = []
     for index, node in enumerate(nodes):
         name = text(node.get("id")) or f"node-{index}"
@@ -33,6 +30,7 @@ def _convert(values: FileValues) -> SourceConversation:
                 role=Role.ASSISTANT if generated else Role.USER,
                 parts=(Text(text(node.get("text"))),),
                 model=text(settings.get("model")) if generated else "",
+                chances=read_chances(node.get("logprobs")),
                 bookmarked="bookmark" in [tag.lower() for tag in tags],
             )
         )
@@ -42,7 +40,6 @@ def _convert(values: FileValues) -> SourceConversation:
         mode=Mode.BUFFER,
         records=records,
         current=text(source.get("focusedId")) or None,
-        notes=tuple(notes),
     )
 
 

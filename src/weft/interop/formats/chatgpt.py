@@ -1,17 +1,30 @@
 """ChatGPT exports: `conversations.json`, or `conversations-000.json` and further, alone or in a zip."""
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from weft.interop.conversation import Part, SourceConversation, SourceRecord, UnpairedResult
+from weft.interop.conversation import (
+    Loss,
+    MediaImage,
+    Part,
+    SourceConversation,
+    SourceRecord,
+    UnpairedResult,
+)
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import arguments_of, first_text, mapping, moment, sequence, text
+from weft.interop.media_files import MediaFiles
 from weft.interop.message_parts import role_named
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, Thinking, ToolCall
-from weft.tree.json import JsonObject, JsonValue
+from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
 _EXPORTED = {"mapping", "current_node", "conversation_id", "default_model_slug", "moderation_results"}
+_MARK = re.compile("\ue200[^\ue201\n]{0,500}\ue201|[\ue200-\ue206]")
+"""A citation, or a sign of one that was cut."""
+_MISSING = "the export names them but does not contain them; the node says which"
 
 
 def _matches(file: SourceFile) -> bool:
@@ -27,9 +40,12 @@ def _matches(file: SourceFile) -> bool:
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     entries = {str(key): mapping(entry) for key, entry in mapping(source.get("mapping")).items()}
-    notes: dict[str, None] = {}
+    losses: list[Loss] = []
     default = text(source.get("default_model_slug"))
-    records = [_record(key, entry, default, notes) for key, entry in entries.items()]
+    records = [
+        _Message(key, mapping(entry.get("message")), values.file.media, losses).record(entry, default)
+        for key, entry in entries.items()
+    ]
     current = text(source.get("current_node"))
     return SourceConversation(
         id=first_text(source, "conversation_id", "id") or f"{values.file.base_name}{values.place}",
@@ -37,90 +53,153 @@ def _convert(values: FileValues) -> SourceConversation:
         records=records,
         current=current if current in entries else None,
         archived=source.get("is_archived") is True,
-        notes=tuple(notes),
+        created_at=moment(source.get("create_time")),
+        losses=tuple(losses),
     )
 
 
-def _record(key: str, entry: JsonObject, default_model: str, notes: dict[str, None]) -> SourceRecord:
-    message = mapping(entry.get("message"))
-    author = mapping(message.get("author"))
-    metadata = mapping(message.get("metadata"))
-    role = role_named(text(author.get("role")))
-    hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
-    model = first_text(metadata, "model_slug", "default_model_slug") or default_model
-    for attached in sequence(metadata.get("attachments")):
-        notes[
-            f"{key}: the attached file {first_text(mapping(attached), 'name', 'id')} is not in the export"
-        ] = None
-    return SourceRecord(
-        id=key,
-        parent=text(entry.get("parent")) or None,
-        role=role,
-        parts=tuple(_parts(key, message, role, notes)),
-        model=model if role is Role.ASSISTANT else "",
-        created_at=moment(message.get("create_time")),
-        excluded=hidden,
-        interrupted=text(message.get("status")) in {"in_progress", "finished_partial_completion"},
-    )
+@dataclass(slots=True)
+class _Message:
+    """Reads one message."""
 
+    key: str
+    message: JsonObject
+    media: MediaFiles
+    losses: list[Loss]
+    shown: set[str] = field(default_factory=set[str])
+    """Ids of the files that its parts show."""
 
-def _parts(key: str, message: JsonObject, role: Role, notes: dict[str, None]) -> Iterator[Part]:
-    content = mapping(message.get("content"))
-    recipient = text(message.get("recipient"))
-    author = text(mapping(message.get("author")).get("name"))
-    if role is Role.ASSISTANT and recipient not in {"", "all"}:
-        said = "".join(part.text for part in _spoken(key, content, notes) if isinstance(part, Text))
-        if said.strip():
+    def record(self, entry: JsonObject, default_model: str) -> SourceRecord:
+        metadata = mapping(self.message.get("metadata"))
+        role = role_named(text(mapping(self.message.get("author")).get("role")))
+        hidden = (
+            metadata.get("is_visually_hidden_from_conversation") is True or self.message.get("weight") == 0
+        )
+        model = first_text(metadata, "model_slug", "default_model_slug") or default_model
+        return SourceRecord(
+            id=self.key,
+            parent=text(entry.get("parent")) or None,
+            role=role,
+            parts=tuple(self._parts(role)),
+            model=model if role is Role.ASSISTANT else "",
+            created_at=moment(self.message.get("create_time")),
+            excluded=hidden,
+            interrupted=text(self.message.get("status")) in {"in_progress", "finished_partial_completion"},
+        )
+
+    def _parts(self, role: Role) -> Iterator[Part]:
+        recipient = text(self.message.get("recipient"))
+        parts = [*self._content(mapping(self.message.get("content"))), *self._attachments()]
+        said = "\n".join(part.text for part in parts if isinstance(part, Text) and part.text.strip())
+        if role is Role.ASSISTANT and recipient not in {"", "all"} and said:
             yield ToolCall(id="", name=recipient, arguments=arguments_of(said))
-        return
-    parts = list(_spoken(key, content, notes))
-    if role is Role.TOOL and parts:
-        said = "\n".join(part.text for part in parts)
-        if said.strip():
-            yield UnpairedResult(name=author, content=said)
-        return
-    yield from parts
+            yield from (part for part in parts if not isinstance(part, Text))
+        elif role is Role.TOOL and parts:
+            pictures = [part for part in parts if isinstance(part, MediaImage)]
+            thoughts = "\n".join(part.text for part in parts if isinstance(part, Thinking))
+            if said or thoughts or pictures:
+                author = text(mapping(self.message.get("author")).get("name"))
+                yield UnpairedResult(name=author, content=said or thoughts or "[picture]")
+            yield from pictures
+        else:
+            yield from parts
 
+    def _content(self, content: JsonObject) -> Iterator[Text | Thinking | MediaImage]:
+        match text(content.get("content_type")):
+            case "thoughts" | "reasoning_recap":
+                thoughts = [mapping(each) for each in sequence(content.get("thoughts"))]
+                said = [first_text(each, name) for each in thoughts for name in ("summary", "content")]
+                said = said or [text(content.get("content")), *map(text, sequence(content.get("parts")))]
+                if any(said):
+                    yield Thinking(text="\n".join(filter(None, said)))
+            case "user_editable_context":
+                about = (text(content.get("user_profile")), text(content.get("user_instructions")))
+                yield Text("\n\n".join(filter(None, about)))
+            case "tether_browsing_display":
+                yield Text(first_text(content, "result", "summary"))
+            case _:
+                yield from self._spoken(content)
 
-def _spoken(key: str, content: JsonObject, notes: dict[str, None]) -> Iterator[Text | Thinking]:
-    kind = text(content.get("content_type"))
-    match kind:
-        case "thoughts" | "reasoning_recap":
-            thoughts = [mapping(each) for each in sequence(content.get("thoughts"))]
-            said = [first_text(each, name) for each in thoughts for name in ("summary", "content")]
-            said = said or [text(content.get("content")), *map(text, sequence(content.get("parts")))]
-            if any(said):
-                yield Thinking(text="\n".join(filter(None, said)))
-        case "user_editable_context":
-            yield Text(
-                "\n\n".join(
-                    filter(None, (text(content.get("user_profile")), text(content.get("user_instructions"))))
-                )
+    def _spoken(self, content: JsonObject) -> Iterator[Text | MediaImage]:
+        """Texts beside each other are one."""
+        said: list[str] = []
+        for part in sequence(content.get("parts")):
+            read = self._uncited(part) if isinstance(part, str) else self._object(mapping(part))
+            if isinstance(read, MediaImage):
+                if any(said):
+                    yield Text("\n".join(filter(None, said)))
+                said = []
+                yield read
+            else:
+                said.append(read)
+        joined = "\n".join(filter(None, said))
+        if joined or not sequence(content.get("parts")):
+            yield Text(joined or self._uncited(first_text(content, "text", "result", "content")))
+
+    def _object(self, fields: JsonObject) -> str | MediaImage:
+        said = first_text(fields, "text", "transcript", "content")
+        sound = mapping(fields.get("audio_asset_pointer"))
+        pointer = first_text(fields, "asset_pointer") or text(sound.get("asset_pointer"))
+        kind = text(fields.get("content_type")).partition("_")[0] or "file"
+        if not pointer:
+            return self._uncited(said)
+        if sound or kind in {"audio", "real"}:
+            self.losses.append(
+                Loss("voice recordings", "audio is not kept; the transcript is", f"{self.key}: {pointer}")
             )
-        case "tether_browsing_display":
-            yield Text(first_text(content, "result", "summary"))
-        case _:
-            parts = sequence(content.get("parts"))
-            said = [_part(key, part, notes) for part in parts]
-            joined = "\n".join(each for each in said if each)
-            yield Text(joined or first_text(content, "text", "result", "content"))
+            return said or f"[{kind}: {pointer}]"
+        file = self.media.find(pointer, text(fields.get("name")))
+        self.shown.add(pointer.rpartition("/")[2])
+        if file is not None:
+            return MediaImage(file)
+        self.losses.append(Loss("pictures", _MISSING, f"{self.key}: {pointer}"))
+        return said or f"[{kind}: {pointer}]"
+
+    def _attachments(self) -> Iterator[Text | MediaImage]:
+        """Files that were uploaded with the message, but for those that its parts show."""
+        metadata = mapping(self.message.get("metadata"))
+        for attached in map(mapping, sequence(metadata.get("attachments"))):
+            name, identity = text(attached.get("name")), text(attached.get("id"))
+            if identity in self.shown or not (name or identity):
+                continue
+            is_picture = first_text(attached, "mime_type", "mimeType").startswith("image/")
+            file = self.media.find(identity, name) if is_picture else None
+            if file is not None:
+                yield MediaImage(file)
+                continue
+            kept = "only pictures are kept" if self.media.find(identity, name) else _MISSING
+            self.losses.append(Loss("attached files", kept, f"{self.key}: {name or identity}"))
+            yield Text(f"[file: {name or identity}]")
+
+    def _uncited(self, said: str) -> str:
+        """The text with its links in place of private characters, which mean nothing elsewhere."""
+        if "\ue200" not in said:
+            return said
+        metadata = mapping(self.message.get("metadata"))
+        for reference in map(mapping, sequence(metadata.get("content_references"))):
+            matched = text(reference.get("matched_text"))
+            if "\ue200" in matched:
+                said = said.replace(matched, _links(reference))
+        marks = len(_MARK.findall(said))
+        reason = "private characters without meaning outside ChatGPT; links that the file has are kept"
+        self.losses += [Loss("citation marks", reason)] * marks
+        return _MARK.sub("", said)
 
 
-def _part(key: str, part: JsonValue, notes: dict[str, None]) -> str:
-    if isinstance(part, str):
-        return part
-    fields = mapping(part)
-    said = first_text(fields, "text", "transcript")
-    if said:
-        return said
-    pointer = first_text(fields, "asset_pointer") or text(
-        mapping(fields.get("audio_asset_pointer")).get("asset_pointer")
-    )
-    if not pointer:
-        return ""
-    notes[f"{key}: {pointer} is kept by its name only"] = None
-    kind = text(fields.get("content_type")).partition("_")[0] or "file"
-    return f"[{kind}: {pointer}]"
+def _links(reference: JsonObject) -> str:
+    """A citation as Markdown."""
+    alternative = text(reference.get("alt"))
+    if alternative.strip() and "\ue200" not in alternative:
+        return alternative
+    sources = [mapping(each) for each in sequence(reference.get("items"))]
+    links = [
+        f"[{text(each.get('title')) or text(each.get('url'))}]({text(each.get('url'))})"
+        for each in sources
+        if text(each.get("url"))
+    ]
+    urls = [text(each) for each in sequence(reference.get("safe_urls"))]
+    shown = links or [f"<{url}>" for url in urls if url]
+    return f" ({', '.join(shown)})" if shown else ""
 
 
 CHATGPT = Importer(name="chatgpt", label="ChatGPT export", matches=_matches, convert=_convert)

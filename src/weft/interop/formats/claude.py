@@ -2,15 +2,24 @@
 
 from collections.abc import Iterator
 
-from weft.interop.conversation import Part, SourceConversation, SourceRecord, UnpairedResult
+from weft.interop.conversation import (
+    Loss,
+    MediaImage,
+    Part,
+    SourceConversation,
+    SourceRecord,
+    UnpairedResult,
+)
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import first_text, mapping, moment, sequence, text
+from weft.interop.media_files import MediaFiles
 from weft.interop.message_parts import content_parts, role_named
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, Thinking, ToolCall
 from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
+_MISSING = "the export names them but does not contain them; the node says which"
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"
 
 
@@ -22,7 +31,7 @@ def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     messages = [mapping(each) for each in sequence(source.get("chat_messages"))]
     linked = any("parent_message_uuid" in each for each in messages)
-    notes: dict[str, None] = {}
+    losses: dict[str, Loss] = {}
     records: list[SourceRecord] = []
     for index, message in enumerate(messages):
         chained = records[-1].id if records else None
@@ -34,7 +43,7 @@ def _convert(values: FileValues) -> SourceConversation:
                 id=name,
                 parent=None if parent in {None, "", _NO_PARENT} else parent,
                 role=role,
-                parts=tuple(_parts(name, message, notes)),
+                parts=tuple(_parts(name, message, values.file.media, losses)),
                 model=first_text(message, "model") or first_text(source, "model")
                 if role is Role.ASSISTANT
                 else "",
@@ -47,11 +56,11 @@ def _convert(values: FileValues) -> SourceConversation:
         title=text(source.get("name")),
         records=records,
         current=text(source.get("current_leaf_message_uuid")) or None,
-        notes=tuple(notes),
+        losses=tuple(losses.values()),
     )
 
 
-def _parts(name: str, message: JsonObject, notes: dict[str, None]) -> Iterator[Part]:
+def _parts(name: str, message: JsonObject, media: MediaFiles, losses: dict[str, Loss]) -> Iterator[Part]:
     parts = list(_blocks(message))
     if (
         not any(isinstance(part, Text) and part.text.strip() for part in parts)
@@ -64,8 +73,12 @@ def _parts(name: str, message: JsonObject, notes: dict[str, None]) -> Iterator[P
         parts.append(Text(f"[{label}]\n{extracted}" if extracted else f"[{label}]"))
     for file in map(mapping, [*sequence(message.get("files")), *sequence(message.get("files_v2"))]):
         label = first_text(file, "file_name", "file_uuid")
-        if label:
-            notes[f"{name}: the file {label} is not in the export"] = None
+        picture = media.find(text(file.get("file_uuid")), text(file.get("file_name")))
+        if picture is not None:
+            parts.append(MediaImage(picture))
+        elif label and f"{name}: {label}" not in losses:
+            losses[f"{name}: {label}"] = Loss("attached files", _MISSING, f"{name}: {label}")
+            parts.append(Text(f"[file: {label}]"))
     yield from parts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from weft.interop.conversation import SourceConversation, SourceRecord
+from weft.interop.conversation import Loss, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer, all_values
 from weft.interop.loose_json import first_text, mapping, moment, text
 from weft.interop.message_parts import responses_parts, role_named
@@ -40,7 +40,7 @@ def _matches(file: SourceFile) -> bool:
 
 
 def _convert(values: FileValues) -> SourceConversation:
-    session, model, notes = "", "", dict[str, None]()
+    session, model, losses = "", "", dict[Loss, None]()
     records: list[SourceRecord] = []
     for index, line in enumerate(map(mapping, values.values)):
         payload = mapping(line.get("payload")) if "payload" in line else line
@@ -50,12 +50,14 @@ def _convert(values: FileValues) -> SourceConversation:
         elif kind == "turn_context":
             model = text(payload.get("model")) or model
         elif kind == "compacted":
-            notes["a compaction is not a message: the text that it left is not kept"] = None
+            losses[
+                Loss("compactions", "the text that a compaction left is not a message", f"line {index + 1}")
+            ] = None
         elif kind == "response_item":
             record = _record(index, payload, model, line)
             if record is not None:
                 records.append(replace(record, parent=records[-1].id) if records else record)
-    return SourceConversation(id=session or values.file.base_name, records=records, notes=tuple(notes))
+    return SourceConversation(id=session or values.file.base_name, records=records, losses=tuple(losses))
 
 
 def _record(index: int, item: JsonObject, model: str, line: JsonObject) -> SourceRecord | None:

@@ -3,7 +3,7 @@
 import re
 
 from weft.interop.chat_file import read_chat
-from weft.interop.conversation import SourceConversation, SourceRecord
+from weft.interop.conversation import Loss, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer, text_file
 from weft.interop.loose_json import moment, text
 from weft.interop.message_parts import role_named
@@ -43,7 +43,7 @@ def _convert(values: FileValues) -> SourceConversation:
         id=fields.get("epoch") or values.file.base_name,
         title=chat.title,
         records=records,
-        notes=chat.warnings,
+        losses=tuple(Loss("parts of a note", warning) for warning in chat.warnings),
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from weft.interop.conversation import SourceConversation, SourceRecord
+from weft.interop.conversation import FoundKey, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import mapping, moment, secret_names, sequence, text
 from weft.interop.source_file import SourceFile
@@ -30,12 +30,15 @@ def _split(file: SourceFile) -> Iterator[FileValues]:
         fields = mapping(placed.value)
         secrets = secret_names(fields.get("settings"))
         for name, state in _states(fields).items():
-            yield FileValues(file, f"state.{name}" if name else placed.place, (state, name, list(secrets)))
+            place = f"state.{name}" if name else placed.place
+            yield FileValues(file, place, (state, name, list(secrets)), placed.start)
+            # The settings are of all the notes: their keys are said once.
+            secrets = []
 
 
 def _convert(values: FileValues) -> SourceConversation:
     state, name = mapping(values.values[0]), text(values.values[1])
-    notes = [f"the key in settings.{each} was not kept" for each in sequence(values.values[2])]
+    keys = [FoundKey(kind=f"settings.{text(each)}") for each in sequence(values.values[2])]
     records: list[SourceRecord] = []
     for key, node in ((key, mapping(each)) for key, each in mapping(state.get("nodes")).items()):
         generated = node.get("unread") is not None and bool(text(node.get("parentId")))
@@ -56,7 +59,7 @@ def _convert(values: FileValues) -> SourceConversation:
         mode=Mode.BUFFER,
         records=records,
         current=text(state.get("current")) or None,
-        notes=tuple(notes),
+        keys=tuple(keys),
     )
 
 

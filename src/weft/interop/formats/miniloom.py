@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from weft.errors import InvalidInputError
-from weft.interop.conversation import SourceConversation, SourceRecord
+from weft.interop.conversation import Loss, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import mapping, moment, sequence, text
 from weft.tree.content import Text
@@ -45,7 +45,7 @@ def _convert(values: FileValues) -> SourceConversation:
             )
         )
     alone = sum(record.stands_alone for record in records)
-    notes = [f"{alone} rewritten texts begin at the root: they change what came before them"] if alone else []
+    moved = Loss("places of rewritten texts", "they change what came before them, so they begin at the root")
     focus = mapping(source.get("focus"))
     return SourceConversation(
         id=f"{values.file.base_name}{values.place}",
@@ -53,7 +53,7 @@ def _convert(values: FileValues) -> SourceConversation:
         mode=Mode.BUFFER,
         records=records,
         current=text(focus.get("id")) or None,
-        notes=tuple(notes),
+        losses=(moved,) * alone,
     )
 
 

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator
 
-from weft.interop.conversation import SourceConversation, SourceRecord
+from weft.interop.conversation import Loss, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
-from weft.interop.loose_json import first_text, mapping, moment, sequence, text
+from weft.interop.loose_json import (
+    chance,
+    first_text,
+    mapping,
+    moment,
+    number_of,
+    read_chances,
+    sequence,
+    text,
+)
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text
 from weft.tree.json import JsonObject, JsonValue
@@ -28,8 +37,8 @@ def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     root = mapping(source.get("root")) or source
     responses = mapping(source.get("model_responses"))
-    notes: dict[str, None] = {}
-    records = [_record(name, above, node, responses, notes) for name, above, node in _walk(root)]
+    losses: dict[Loss, None] = {}
+    records = [_record(name, above, node, responses, losses) for name, above, node in _walk(root)]
     return SourceConversation(
         id=text(root.get("id")) or values.file.base_name,
         title=values.file.base_name.removesuffix(".json"),
@@ -37,7 +46,7 @@ def _convert(values: FileValues) -> SourceConversation:
         records=records,
         current=text(source.get("selected_node_id")) or None,
         space_counts=True,
-        notes=tuple(notes),
+        losses=tuple(losses),
     )
 
 
@@ -61,7 +70,7 @@ def _walk(root: JsonObject) -> Iterator[tuple[str, str, JsonObject]]:
 
 
 def _record(
-    name: str, above: str, node: JsonObject, responses: JsonObject, notes: dict[str, None]
+    name: str, above: str, node: JsonObject, responses: JsonObject, losses: dict[Loss, None]
 ) -> SourceRecord:
     meta = mapping(node.get("meta"))
     generation = mapping(node.get("generation")) or mapping(meta.get("generation"))
@@ -71,10 +80,8 @@ def _record(
         or text(meta.get("origin")).lower() == "generated"
         or bool(generation)
     )
-    if generation:
-        notes["log-probabilities of tokens are not kept"] = None
     if text(mapping(node.get("text_attributes")).get("active_append")):
-        notes["text that is shown after a node (active_append) is not kept"] = None
+        losses[Loss("texts shown after a node", "active_append is for the screen only", name)] = None
     tags: list[JsonValue] = list(sequence(node.get("tags")))
     return SourceRecord(
         id=name,
@@ -83,9 +90,34 @@ def _record(
         parts=(Text(text(node.get("text"))),) if text(node.get("text")) else (),
         model=first_text(response, "model") or first_text(generation, "model") if by_model else "",
         created_at=moment(meta.get("creation_timestamp")),
+        chances=_chances(generation, response),
         bookmarked="bookmark" in tags or node.get("bookmark") is True,
         excluded="hidden" in tags,
     )
+
+
+def _chances(generation: JsonObject, response: JsonObject) -> tuple[JsonValue, ...]:
+    """Of the completion that became the node; older files keep them with the node itself."""
+    old = read_chances(generation.get("logprobs"))
+    if old:
+        return old
+    completions = sequence(response.get("completions"))
+    index = generation.get("index")
+    at = index if isinstance(index, int) and 0 <= index < len(completions) else 0
+    tokens = sequence(mapping(completions[at]).get("tokens")) if completions else ()
+    read: list[JsonValue] = []
+    for token in map(mapping, tokens):
+        own = mapping(token.get("generatedToken"))
+        log = number_of(own.get("logprob"))
+        others = mapping(token.get("counterfactuals"))
+        if log is not None:
+            logs = ((other, number_of(each)) for other, each in others.items())
+            read.append(
+                chance(
+                    text(own.get("token")), log, [(other, each) for other, each in logs if each is not None]
+                )
+            )
+    return tuple(read)
 
 
 PYLOOM = Importer(name="pyloom", label="pyloom tree", matches=_matches, convert=_convert, rank=1)

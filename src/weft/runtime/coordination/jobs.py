@@ -41,6 +41,10 @@ _SECOND = 1_000_000
 _log = Log("weft.jobs")
 
 
+class JobInterrupted(Exception):  # noqa: N818 - nothing is wrong: the process is about to end
+    """A job stopped at a safe point: it is due again at once, and this try does not count."""
+
+
 class JobStatus(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
@@ -228,17 +232,14 @@ class JobRunner:
                         stopping=self.stopping,
                     )
                 )
+        except JobInterrupted:
+            self._postpone(job)
         except Exception as error:  # noqa: BLE001 - what a job raises is its own failure, not the runner's
             if not isinstance(error, WeftError):
                 _log.failure("job failed", error, kind=job.kind, job=job.key, attempt=job.attempts)
             self._give_up(job, kind, redact(f"{type(error).__name__}: {error}"))
         except BaseException:
-            # Interrupted, not failed: it is due again, and this try does not count.
-            self.executor.store.write(
-                lambda transaction: fail_job(
-                    transaction, job, job.error, run_after=self.executor.clock(), attempts=job.attempts - 1
-                )
-            )
+            self._postpone(job)
             raise
         else:
             self.executor.store.write(lambda transaction: finish_job(transaction, job))
@@ -246,6 +247,14 @@ class JobRunner:
     def _hold(self, job: JobRow, kind: JobKind) -> bool:
         until = self.executor.clock() + round(kind.hold * _SECOND)
         return self.executor.store.write(lambda transaction: hold_job(transaction, job, until))
+
+    def _postpone(self, job: JobRow) -> None:
+        """Interrupted, not failed: it is due again, and this try does not count."""
+        self.executor.store.write(
+            lambda transaction: fail_job(
+                transaction, job, job.error, run_after=self.executor.clock(), attempts=job.attempts - 1
+            )
+        )
 
     def _give_up(self, job: JobRow, kind: JobKind, error: str) -> None:
         """Store the error, and the time of the next try if there is one."""

@@ -1,20 +1,24 @@
 """Import conversations of other programs: each whole or not at all, and only what is new the next time."""
 
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
 from sqlalchemy import Select, select
 
-from weft.errors import InvalidInputError, WeftError
+from weft.errors import InvalidInputError, LimitExceededError, WeftError
 from weft.interop.conversation import (
     ArrangedConversation,
-    EmbeddedImage,
     ForeignNode,
-    RecordCounts,
+    Loss,
+    MediaImage,
+    Picture,
     SourceRecord,
 )
 from weft.interop.importer import (
@@ -33,6 +37,15 @@ from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.references import TagTarget, TargetRef
 from weft.runtime.operations.scope import Scope
 from weft.runtime.operations.trees import ORIGIN, Archive, Plant
+from weft.runtime.transfer.import_report import (
+    EMPTY,
+    ImportedConversation,
+    ImportReport,
+    KeyPlace,
+    counted_losses,
+    kept_parts,
+    models_of,
+)
 from weft.runtime.transfer.markdown_chats import NoteFinder
 from weft.store import schema
 from weft.store.lookup import find_agent
@@ -40,6 +53,7 @@ from weft.store.rows import AGENT_TYPES, NodeRow, TreeState
 from weft.store.session import Session
 from weft.store.transaction import GROVE
 from weft.tree.agent import AgentType, Permission
+from weft.tree.attempt import RawResponse
 from weft.tree.content import Block, Content, Image, Mixed, Text, is_storable
 from weft.tree.edge import SourceRole
 from weft.tree.event_kinds import EventKind
@@ -61,49 +75,6 @@ _UNKNOWN_MODEL = "imported:unknown"
 _NAMELESS = {"", "user", "you", "human", "me", "unused"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedConversation:
-    """What became of one conversation of a file."""
-
-    file: str
-    place: str
-    format: str = ""
-    source: str = ""
-    title: str = ""
-    tree: str | None = None
-    """The tree that holds it; None if nothing was written."""
-    records: RecordCounts | None = None
-    """The records of the file, counted as the file has them."""
-    nodes: int = 0
-    """Nodes that it makes, the empty root aside."""
-    new_nodes: int = 0
-    """Of these, the nodes that were not there before."""
-    notes: tuple[str, ...] = ()
-    """What could not be kept."""
-    error: str | None = None
-    """Why nothing of it was imported."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
-    """What was imported, conversation by conversation."""
-
-    dry_run: bool
-    conversations: tuple[ImportedConversation, ...]
-
-    @property
-    def trees(self) -> list[str]:
-        return list(dict.fromkeys(each.tree for each in self.conversations if each.tree is not None))
-
-    @property
-    def new_nodes(self) -> int:
-        return sum(each.new_nodes for each in self.conversations)
-
-    @property
-    def failed(self) -> list[ImportedConversation]:
-        return [each for each in self.conversations if each.error is not None]
-
-
 def import_conversations(
     caller: Caller,
     source: Path | BinaryIO,
@@ -119,82 +90,124 @@ def import_conversations(
     imports nothing. A conversation that cannot be read is reported, and the others are imported;
     with `strict` it stops all of them.
     """
-    registry = ImporterRegistry.installed()
     with caller.reading(Permission.LOOM_WRITE, "import"):
         pass  # Refused before the files are read.
     with _opened(source) as files:
-        found = _Reader(files, registry, format)
-        total = 0
-        for each in found:
-            total += 1
-            if strict and isinstance(each, UnreadableConversation):
-                raise InvalidInputError(
-                    f"{_where(each)}: {each.message}",
-                    hint="nothing was imported; without --strict the rest is",
-                )
-        known = _known_trees(caller)
+        under_way = ConversationImport(caller, files, format=format, dry_run=dry_run)
+        total = under_way.read(strict=strict)
         reports: list[ImportedConversation] = []
-        for done, each in enumerate(found):
-            reports.append(_imported(caller, each, known, dry_run=dry_run))
-            progress(done + 1, total)
+        for each in under_way.conversations():
+            reports.append(each)
+            progress(len(reports), total)
     return ImportReport(dry_run=dry_run, conversations=tuple(reports))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """The conversations of the files, read again each time, so that one is in memory at a time."""
+class ConversationImport:
+    """One import under way: everything is read once, then each conversation is written by itself."""
 
-    files: Sequence[SourceFile]
-    registry: ImporterRegistry
-    format: str | None
+    def __init__(
+        self,
+        caller: Caller,
+        files: Sequence[SourceFile],
+        *,
+        format: str | None = None,  # noqa: A002 - the word of the command line
+        dry_run: bool = False,
+    ) -> None:
+        self._caller = caller
+        self._files = files
+        self._format = format
+        self._dry_run = dry_run
+        self._registry = ImporterRegistry.installed()
 
-    def __iter__(self) -> Iterator[ReadConversation | UnreadableConversation]:
-        return read_files(self.files, self.registry, self.format)
+    def recognised(self) -> JsonObject:
+        """What the files are, before they are read: the programs, how many files, how many pictures and others."""
+        chosen = [importer for file in self._files if (importer := self._registry.chosen(file)) is not None]
+        labels: list[JsonValue] = [*dict.fromkeys(importer.label for importer in chosen)]
+        media = self._files[0].media.files if self._files else {}
+        return {"labels": labels, "files": len(chosen), "media": len({each.name for each in media.values()})}
+
+    def read(self, *, strict: bool = False, seen: Callable[[int], None] | None = None) -> int:
+        """Read everything and write nothing; returns the number of conversations.
+
+        A container that cannot be read raises; with `strict`, a conversation too.
+        """
+        total = 0
+        for each in self._read():
+            total += 1
+            if seen is not None:
+                seen(total)
+            if strict and isinstance(each, UnreadableConversation):
+                raise InvalidInputError(
+                    f"{each.file} {each.place}".strip() + f": {each.message}",
+                    hint="nothing was imported; without --strict the rest is",
+                )
+        return total
+
+    def conversations(self, start: int = 0) -> Iterator[ImportedConversation]:
+        """Import them one by one, from this one on; they are read again, so that one is in memory at a time."""
+        known = _known_trees(self._caller)
+        for each in itertools.islice(self._read(), start, None):
+            yield self._imported(each, known)
+
+    def _read(self) -> Iterator[ReadConversation | UnreadableConversation]:
+        return read_files(self._files, self._registry, self._format)
+
+    def _imported(
+        self, each: ReadConversation | UnreadableConversation, known: dict[tuple[str, str], str]
+    ) -> ImportedConversation:
+        about = ImportedConversation(
+            file=each.file, place=each.place, number=each.number, line=each.line, format=each.format
+        )
+        if isinstance(each, UnreadableConversation):
+            return replace(about, title=each.title, error=each.message)
+        arranged = each.arranged
+        source = arranged.source
+        about = replace(
+            about,
+            source=source.id,
+            title=source.title or title_from(_first_words(arranged.nodes)),
+            records=arranged.counts,
+            nodes=len(arranged.nodes),
+            models=models_of(arranged),
+        )
+        tree = known.get((each.format, source.id))
+        try:
+            planted = _planted(self._caller, each.format, arranged, tree, dry_run=self._dry_run)
+        except WeftError as error:
+            return replace(about, error=error.message)
+        if planted.tree is not None:
+            known[each.format, source.id] = planted.tree
+        empty = arranged.counts.records - arranged.counts.content_records
+        return replace(
+            about,
+            tree=planted.tree,
+            is_new=tree is None,
+            new_nodes=planted.nodes,
+            kept={**kept_parts(arranged), **({"pictures": planted.pictures} if planted.pictures else {})},
+            lost=counted_losses([*source.losses, *planted.losses, *[EMPTY] * empty]),
+            keys=tuple(
+                KeyPlace(
+                    kind=key.kind,
+                    message=key.message,
+                    node=planted.written.get(arranged.places.get(key.record, "")),
+                )
+                for key in source.keys
+            ),
+        )
 
 
 def _opened(source: Path | BinaryIO) -> AbstractContextManager[list[SourceFile]]:
     return opened_files(source) if isinstance(source, Path) else opened_stream(source)
 
 
-def _where(each: UnreadableConversation) -> str:
-    return f"{each.file} {each.place}".strip()
-
-
-def _imported(
-    caller: Caller,
-    each: ReadConversation | UnreadableConversation,
-    known: dict[tuple[str, str], str],
-    *,
-    dry_run: bool,
-) -> ImportedConversation:
-    if isinstance(each, UnreadableConversation):
-        return ImportedConversation(file=each.file, place=each.place, error=each.message)
-    arranged = each.arranged
-    about = ImportedConversation(
-        file=each.file,
-        place=each.place,
-        format=each.format,
-        source=arranged.source.id,
-        title=arranged.source.title,
-        records=arranged.counts,
-        nodes=len(arranged.nodes),
-        notes=arranged.source.notes,
-    )
-    tree = known.get((each.format, arranged.source.id))
-    try:
-        done = _planted(caller, each.format, arranged, tree, dry_run=dry_run)
-    except WeftError as error:
-        return replace(about, error=error.message)
-    if done.tree is not None:
-        known[each.format, arranged.source.id] = done.tree
-    return replace(about, tree=done.tree, new_nodes=done.nodes, notes=(*about.notes, *done.notes))
-
-
 @dataclass(frozen=True, slots=True)
 class _Planted:
     tree: str | None
     nodes: int
-    notes: Sequence[str] = ()
+    pictures: int = 0
+    losses: Sequence[Loss] = ()
+    written: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the records' ids their nodes."""
 
 
 def _planted(
@@ -203,20 +216,22 @@ def _planted(
     written = {} if tree is None else _written(caller, tree)
     fresh = [node for node in arranged.nodes if node.id not in written]
     if dry_run or not fresh:
-        return _Planted(tree, len(fresh))
+        pictures = sum(isinstance(part, Picture) for node in arranged.nodes for part in node.parts)
+        return _Planted(tree, len(fresh), pictures, written=written)
     finder = NoteFinder(caller, ())
     items = {
         node.id: finder.items(node.record.context)
         for node in fresh
         if node.record.context and node.id == node.record.id
     }
-    contents = {node.id: _content(caller, node) for node in fresh}
+    pictures = _Pictures(caller)
+    contents = {node.id: _content(pictures, node) for node in fresh}
     operation = ImportConversation(
         format=name, arranged=arranged, tree=tree, written=written, contents=contents, items=items
     )
-    planted = caller.perform(operation)
-    notes = [*dict.fromkeys(finder.warnings)] if items else []
-    return _Planted(planted, len(fresh), notes)
+    planted, made = caller.perform(operation)
+    missing = [Loss("attached notes", warning) for warning in dict.fromkeys(finder.warnings)]
+    return _Planted(planted, len(fresh), pictures.kept, [*pictures.losses, *missing], {**written, **made})
 
 
 def _known_trees(caller: Caller) -> dict[tuple[str, str], str]:
@@ -258,21 +273,41 @@ def _payloads(session: Session, statement: Select[str]) -> Iterator[Any]:
                 yield read
 
 
-def _content(caller: Caller, node: ForeignNode) -> Content:
-    blocks = tuple(_block(caller, part) for part in node.parts)
+def _content(pictures: "_Pictures", node: ForeignNode) -> Content:
+    blocks = tuple(_block(pictures, part) for part in node.parts)
     return blocks[0] if len(blocks) == 1 else Mixed(blocks)
 
 
-def _block(caller: Caller, part: Block | EmbeddedImage) -> Block:
+def _block(pictures: "_Pictures", part: Block | Picture) -> Block:
     if isinstance(part, Text):
         return part if is_storable(part.text) else Text(_storable(part.text))
-    if not isinstance(part, EmbeddedImage):
-        return part
-    measured = measure_picture(part.data)
-    if measured is None:
-        return Text(f"[image of an unknown kind, {len(part.data):,} bytes]")
-    ref = caller.store.blobs.put(part.data)
-    return Image(ref=ref, mime_type=measured.mime_type, width=measured.width, height=measured.height)
+    return pictures.block(part) if isinstance(part, Picture) else part
+
+
+class _Pictures:
+    """Keeps pictures one at a time, and counts those that are none."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._blobs = caller.store.blobs
+        self.kept = 0
+        self.losses: list[Loss] = []
+
+    def block(self, part: Picture) -> Block:
+        name = part.file.name if isinstance(part, MediaImage) else "in the message"
+        try:
+            data = part.file.read() if isinstance(part, MediaImage) else part.data
+        except (InvalidInputError, LimitExceededError) as error:
+            return self._missing(error.message, name)
+        measured = measure_picture(data)
+        if measured is None:
+            return self._missing("a kind of picture that is not known", name)
+        self.kept += 1
+        ref = self._blobs.put(data)
+        return Image(ref=ref, mime_type=measured.mime_type, width=measured.width, height=measured.height)
+
+    def _missing(self, reason: str, name: str) -> Text:
+        self.losses.append(Loss("pictures", reason, name))
+        return Text(f"[image that is not kept: {name}]")
 
 
 def _storable(text: str) -> str:
@@ -281,7 +316,10 @@ def _storable(text: str) -> str:
 
 
 class ImportConversation(Editing, verb="import a conversation"):
-    """Plant a conversation, or add to its tree what is new, in one transaction. Returns the tree's id."""
+    """Plant a conversation, or add to its tree what is new, in one transaction.
+
+    Returns the tree's id, and by the records' ids the nodes that were made.
+    """
 
     format: str
     arranged: ArrangedConversation
@@ -290,7 +328,7 @@ class ImportConversation(Editing, verb="import a conversation"):
     contents: dict[str, Content]
     items: dict[str, list[Item]] = field(default_factory=dict[str, list[Item]])
 
-    def apply(self, scope: Scope) -> str:
+    def apply(self, scope: Scope) -> tuple[str, dict[str, str]]:
         # The grove is locked before the tree, as in every operation that needs both.
         scope.open_grove()
         source = self.arranged.source
@@ -312,7 +350,7 @@ class ImportConversation(Editing, verb="import a conversation"):
                 TagTarget(target=TargetRef(TargetKind.TREE, tree), label=tag).apply(scope)
             if source.archived:
                 Archive(tree=tree).apply(scope)
-        return tree
+        return tree, {name: row.ulid for name, row in rows.items()}
 
     def _plant(self, scope: Scope) -> str:
         source = self.arranged.source
@@ -332,20 +370,25 @@ class ImportConversation(Editing, verb="import a conversation"):
     def _write(self, scope: Scope, state: TreeState, authors: "_Authors") -> dict[str, NodeRow]:
         root = scope.transaction.node(state.key, state.root)
         rows: dict[str, NodeRow] = {}
+        times: dict[str, datetime | None] = {}
         for node in self.arranged.nodes:
+            # A record without a time was written when the one above it was, as far as the file says.
+            moment = node.record.created_at or times.get(node.parent or "", self.arranged.source.created_at)
+            times[node.id] = moment
             if node.id not in self.contents:
                 continue
             parents = [
                 self._row(scope, state, rows, name) for name in (node.parent, *node.also) if name is not None
             ]
-            moment = node.record.created_at
+            author = authors.key(node)
             draft = Draft(
                 content=self.contents[node.id],
                 sources=[(row, SourceRole.PRIMARY) for row in parents or [root]],
                 attachments=self.items.get(node.id, ()),
                 role=node.role,
                 status=Status.INTERRUPTED if node.record.interrupted else Status.COMPLETE,
-                author=authors.key(node),
+                author=author,
+                response=_response(node) if node.chances and authors.is_model(author) else None,
                 written_at=scope.now if moment is None else to_microseconds(moment),
             )
             rows[node.id] = write_node(scope, state, draft).row
@@ -389,6 +432,15 @@ def _first_words(nodes: Sequence[ForeignNode]) -> str:
     return next((part.text for node in spoken for part in node.parts if isinstance(part, Text)), "")
 
 
+def _response(node: ForeignNode) -> RawResponse:
+    """The probabilities of a node's tokens, in the form of a model's response."""
+    tokens: JsonValue = {"content": [*node.chances]}
+    body: JsonObject = {"object": "imported", "choices": [{"index": 0, "logprobs": tokens}]}
+    return RawResponse(
+        body=orjson.dumps(body), provider="imported", model=_plain_name(node.record.model) or "unknown"
+    )
+
+
 class _Authors:
     """The agents of a history: the importing person, people whom the file names, and one agent a model."""
 
@@ -403,6 +455,9 @@ class _Authors:
             return self._found(AgentType.MODEL, _name(record), record.model)
         name = _plain_name(record.author)
         return None if name.lower() in _NAMELESS else self._found(AgentType.HUMAN, name, "")
+
+    def is_model(self, key: int | None) -> bool:
+        return key is not None and AGENT_TYPES[self._scope.transaction.agent(key).type] is AgentType.MODEL
 
     def _found(self, kind: AgentType, name: str, model: str) -> int | None:
         known = kind, name

@@ -132,6 +132,36 @@ spending = table(
 )
 """Millionths of a dollar for each call, expected or settled. Stays when its tree is deleted: it was spent."""
 
+imports = table(
+    "imports",
+    Column("key", Integer, primary_key=True),
+    Column("ulid", ULID, nullable=False, unique=True),
+    Column("agent", Integer, nullable=False),
+    Column("user", Integer),
+    Column("name", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("report", Text, nullable=False),
+    Column("error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    Column("ended_at", BigInteger),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+)
+"""Uploaded files that are or were imported, and the report on each."""
+
+imported_conversations = table(
+    "imported_conversations",
+    Column("import", Integer, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("value", Text, nullable=False),
+    ForeignKeyConstraint(["import"], ["imports.key"], ondelete="CASCADE"),
+)
+"""What became of each conversation of an import, in the file's order."""
+
 provider_caches = table(
     "provider_caches",
     Column("key", Integer, primary_key=True),
