@@ -40,6 +40,7 @@ from weft.runtime.records.streams import Records
 from weft.runtime.runners.options import AskOptions, PreviewOptions
 from weft.runtime.runners.service import Runners
 from weft.runtime.summaries.service import Summaries
+from weft.runtime.transfer.import_jobs import ImportOptions, Imports, new_upload
 from weft.runtime.views.reader import Reader
 from weft.testing import Scripted
 from weft.tree.agent import Agent, Permission
@@ -155,7 +156,17 @@ TABLE = {
     Grove: {
         **free("name", "close"),
         # Rooms: what they do is checked there.
-        **free("contexts", "evidence", "generations", "groups", "idempotency", "jobs", "layers", "leases"),
+        **free(
+            "contexts",
+            "evidence",
+            "generations",
+            "groups",
+            "idempotency",
+            "imports",
+            "jobs",
+            "layers",
+            "leases",
+        ),
         **free("read", "recipes", "records", "runners", "summaries", "tools", "users", "vaults"),
         # The program that opened the grove chooses whom it acts as.
         **dict.fromkeys(("acting_as", "calling"), rule(call=lambda _, do: do("human"))),
@@ -378,6 +389,17 @@ TABLE = {
         "all": rule(LOOK),
         "cancel": rule(WRITE, call=lambda _, do: do(1)),
         "retry": rule(WRITE, call=lambda _, do: do(1)),
+    },
+    Imports: {
+        "all": rule(LOOK),
+        "report": rule(LOOK, call=lambda _, do: do("01")),
+        "conversations": rule(LOOK, call=lambda _, do: do("01")),
+        "stop": rule(WRITE, call=lambda _, do: do("01")),
+        "require_permission": rule(WRITE),
+        "start": rule(
+            WRITE,
+            call=lambda desk, do: do(new_upload(desk.grove.caller.store, 1), ImportOptions(dry_run=True)),
+        ),
     },
     Leases: {
         "holder": at(LOOK),

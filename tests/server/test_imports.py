@@ -33,11 +33,9 @@ def ended(server: Asker, started: Any) -> dict[str, Any]:
     """The report, once it is over: read again and again, as a page without the stream would."""
     assert started.status_code == 202, started.text
     address = started.headers["location"]
-    for _ in range(10_000):
-        report = server.get(address).json()
-        if report["status"] in ENDED:
-            return report
-    raise AssertionError(report)
+    while (report := server.get(address).json())["status"] not in ENDED:
+        pass
+    return report
 
 
 def conversation(name: str, *texts: str, **more: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class MediaFiles:
     """The files of one export, by their names and by the ids in them."""
 
     files: Mapping[str, MediaFile] = field(default_factory=dict[str, MediaFile])
+    count: int = 0
 
     def find(self, *names: str) -> MediaFile | None:
         """The file of an id or a name, such as `sediment://file_0ab1` or `photo.png`."""
@@ -53,12 +54,13 @@ def media_of_zip(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo]) -
 
 def _indexed(files: Iterable[MediaFile]) -> MediaFiles:
     found: dict[str, MediaFile] = {}
-    for file in files:
+    count = 0
+    for count, file in enumerate(files, start=1):  # noqa: B007 - the last number is the count
         base = PurePosixPath(file.name).name
         found.setdefault(base, file)
         if known := _ID.match(base):
             found.setdefault(known.group(), file)
-    return MediaFiles(found)
+    return MediaFiles(found, count)
 
 
 def _read_path(path: Path) -> bytes:

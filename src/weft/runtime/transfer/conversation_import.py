@@ -123,8 +123,8 @@ class ConversationImport:
         """What the files are, before they are read: the programs, how many files, how many pictures and others."""
         chosen = [importer for file in self._files if (importer := self._registry.chosen(file)) is not None]
         labels: list[JsonValue] = [*dict.fromkeys(importer.label for importer in chosen)]
-        media = self._files[0].media.files if self._files else {}
-        return {"labels": labels, "files": len(chosen), "media": len({each.name for each in media.values()})}
+        media = self._files[0].media.count if self._files else 0
+        return {"labels": labels, "files": len(chosen), "media": media}
 
     def read(self, *, strict: bool = False, seen: Callable[[int], None] | None = None) -> int:
         """Read everything and write nothing; returns the number of conversations.
