@@ -6,17 +6,22 @@ STAMP := .venv/.installed-$(shell cat requirements.lock pyproject.toml | cksum |
 # What Python compiles is kept for the next run; without it every run begins seconds later.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check check-types check-tests lint types layers bench prove docs docs-check lock format clean
+# What needs Node says so without it, and the rest goes on.
+NODE := $(shell node -e 'const [a, b] = process.versions.node.split("."); console.log(a > 20 || a == 20 && b >= 19 ? "yes" : "")' 2>/dev/null)
+NO_NODE := echo "skipped: the web app's own checks need Node 20.19 or later on the PATH"
+MODULES := web/node_modules/.package-lock.json
+
+.PHONY: web web-types web-check run test check check-types check-tests lint types layers bench prove docs docs-check lock format clean
 
 run: $(STAMP)
 	@$(BIN)/python examples/tour.py
 
-test: $(STAMP) lint types layers docs-check
+test: $(STAMP) lint types layers docs-check web web-check
 	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 # Types and tests at once, a process each: that fills two cores, and nothing is loaded twice.
 # An older make does not know how to keep what they say apart.
-check: $(STAMP) lint layers
+check: $(STAMP) lint layers web-check
 	@$(MAKE) --no-print-directory -k -j 2 $(if $(filter output-sync,$(.FEATURES)),-O) check-types check-tests
 
 check-types: $(STAMP)
@@ -40,6 +45,20 @@ types: $(STAMP)
 
 layers: $(STAMP)
 	$(BIN)/lint-imports
+
+# The app is built into the package; nothing happens if its sources have not changed.
+web: $(STAMP)
+	@$(BIN)/python hatch_build.py
+
+web-types: $(STAMP) $(if $(NODE),$(MODULES))
+	@$(if $(NODE),$(BIN)/python web/scripts/openapi.py | node web/scripts/generate-types.mjs,$(NO_NODE))
+
+web-check: $(STAMP) $(if $(NODE),$(MODULES))
+	@$(if $(NODE),$(BIN)/python web/scripts/openapi.py | node web/scripts/generate-types.mjs --check,$(NO_NODE))
+	@$(if $(NODE),cd web && npm run -s lint && npm run -s check && npm run -s test,true)
+
+$(MODULES): web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
 
 docs: $(STAMP)
 	$(BIN)/python -m cogapp -r README.md docs/*.md

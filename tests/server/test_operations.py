@@ -127,6 +127,9 @@ def test_the_skeleton_has_the_shape_of_the_tree_in_columns(owner, tree, root):
     assert skeleton["positions"] == ""
     assert skeleton["ids"].split()[1] == first["localId"]
     assert skeleton["numbers"] == ""
+    rest = owner.get(f"/api/trees/{tree}/skeleton?first=3").json()
+    assert (rest["nodes"], rest["ids"]) == (1, skeleton["ids"].split()[2])
+    assert owner.get(f"/api/trees/{tree}/skeleton?first=9").json()["nodes"] == 0
     read = owner.get(f"/api/trees/{tree}/nodes?first=2&last=3").json()["nodes"]
     assert [node["content"]["text"] for node in read] == ["One", "Two"]
     assert owner.get(f"/api/trees/{tree}/nodes?first=1&last=2000").status_code == 400

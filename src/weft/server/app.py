@@ -15,9 +15,21 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
-from weft.server.auth import COOKIE, Authenticator, ServerSettings
+from weft.server.auth import Authenticator, ServerSettings
 from weft.server.middleware import PAGE_POLICY, Guard
-from weft.server.routes import ask, events, imports, operations, recipes, records, tools, trees, views
+from weft.server.routes import (
+    ask,
+    events,
+    imports,
+    operations,
+    recipes,
+    records,
+    tools,
+    trees,
+    views,
+    web_app,
+)
+from weft.server.value_schemas import value_schemas
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
@@ -53,6 +65,7 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
     app.state.settings = chosen
     app.state.authenticator = Authenticator(grove, chosen)
     _set_up(app, chosen)
+    app.openapi = lambda: _openapi(app)
     for router in ROUTERS:
         app.include_router(router)
     for kind in (WeftError, RequestValidationError, HTTPException, Exception):
@@ -64,6 +77,13 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
 def _set_up(app: FastAPI, settings: ServerSettings) -> None:
     app.state.limiter = anyio.CapacityLimiter(settings.threads)
     app.state.stopping = anyio.Event()
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """The document, with the values that its answers name."""
+    document = FastAPI.openapi(app)
+    document.setdefault("components", {}).setdefault("schemas", value_schemas())
+    return document
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -99,14 +119,8 @@ async def enter(request: Request, key: Annotated[str, Query(min_length=1)]) -> R
     """The one-time link: sets a cookie in this browser."""
     authenticator: Authenticator = request.app.state.authenticator
     answer = RedirectResponse("/", status_code=303)
-    answer.set_cookie(COOKIE, authenticator.open_link(key), httponly=True, samesite="strict", path="/")
+    web_app.set_session(answer, authenticator.open_link(key), secure=request.url.scheme == "https")
     return answer
-
-
-@_pages.get("/", include_in_schema=False)
-async def home(client: AuthenticatedClient) -> Response:
-    del client
-    return RedirectResponse("/docs", status_code=303)
 
 
 @_pages.get("/docs/style.css", include_in_schema=False)
@@ -154,6 +168,7 @@ ROUTERS = (
     views.router,
     imports.router,
     events.router,
+    web_app.router,
     _pages,
 )
 """Everything that a server answers."""

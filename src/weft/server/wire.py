@@ -44,7 +44,7 @@ def object_of(*required: str, **properties: Schema) -> Schema:
     return {**schema, "required": list(required)} if required else schema
 
 
-_ERROR = object_of(
+ERROR = object_of(
     "error",
     "code",
     error=text("What went wrong."),
@@ -56,7 +56,10 @@ _ERROR = object_of(
     got={},
 )
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": description, "content": {"application/json": {"schema": _ERROR}}}
+    status: {
+        "description": description,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
     for status, description in {
         400: "Invalid input, with the path of the field.",
         401: "Authentication required.",
@@ -73,9 +76,18 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """The errors of every route."""
 
 
-def operation(name: str, summary: str, description: str, /, **fields: str) -> dict[str, Any]:
-    """Describe a route for the OpenAPI document: its answer has these fields (name → type)."""
-    schema = object_of(*sorted(fields), **{field: {"type": kind} for field, kind in fields.items()})
+def reference_to(name: str) -> Schema:
+    """Refer to a named value of the document; `Node[]` is a list of nodes, a lower-case name a type of JSON."""
+    if name.endswith("[]"):
+        return array(reference_to(name.removesuffix("[]")))
+    return {"type": name} if name.islower() else {"$ref": f"#/components/schemas/{name}"}
+
+
+def operation(name: str, summary: str, description: str, value: str = "", /, **fields: str) -> dict[str, Any]:
+    """Describe a route for the OpenAPI document: its answer is a value, or has these fields (name → type)."""
+    schema = object_of(*sorted(fields), **{field: reference_to(kind) for field, kind in fields.items()})
+    if value:
+        schema = {"type": "object", "allOf": [reference_to(value)]}
     content = {"application/json": {"schema": schema}}
     responses = {200: {"description": description, "content": content}}
     return {"operation_id": name, "summary": summary, "responses": responses}

@@ -422,12 +422,12 @@ class Reader:
                 for at, indent in outline.indented(top)
             ]
 
-    def skeleton(self, tree: str) -> "Skeleton":
-        """The shape of a whole tree as compact columns, without its texts."""
+    def skeleton(self, tree: str, *, first: int = 1) -> "Skeleton":
+        """The shape of a tree as compact columns, without its texts; of the nodes from a number on."""
         from weft.runtime.views.skeleton import read_skeleton  # noqa: PLC0415 - only drawing clients need it
 
         with self._tree(tree) as opened:
-            return read_skeleton(opened.session, opened.key, versions=not opened.is_dialogue)
+            return read_skeleton(opened.session, opened.key, versions=not opened.is_dialogue, first=first)
 
     def numbered(self, tree: str, first: int, last: int) -> list[Node]:
         """The nodes with these numbers of the skeleton, at most 1,000."""

@@ -26,7 +26,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skeleton:
-    """Columns of all nodes by number, the root's first; those of numbers are base64, little-endian."""
+    """Columns of nodes by number, the root's first; those of numbers are base64, little-endian."""
 
     nodes: int
     revision: int
@@ -48,9 +48,11 @@ class Skeleton:
     """8 bits: 1 excluded, 2 bookmarked, 4 pruned, 8 annotation, 16 interrupted, 32 undone."""
 
 
-def read_skeleton(session: Session, tree: int, *, versions: bool) -> Skeleton:
-    """All nodes of a tree in one query, without their texts; positions only where versions share them."""
-    statement = select(*(_nodes.c[name] for name in _COLUMNS)).where(_nodes.c.tree == tree)
+def read_skeleton(session: Session, tree: int, *, versions: bool, first: int = 1) -> Skeleton:
+    """The nodes of a tree from a number on, in one query, without texts; positions where versions share them."""
+    statement = select(*(_nodes.c[name] for name in _COLUMNS)).where(
+        _nodes.c.tree == tree, _nodes.c.key >= first
+    )
     rows = session.execute(statement.order_by(_nodes.c.key)).all()
     events = session.execute(select(_trees.c.events).where(_trees.c.key == tree)).scalar_one()
     writers = sorted({row.author for row in rows})
@@ -62,7 +64,7 @@ def read_skeleton(session: Session, tree: int, *, versions: bool) -> Skeleton:
         revision=events,
         agents=[agents[key] for key in writers],
         ids=" ".join([row.local_id for row in rows]),
-        numbers="" if rows[-1].key == len(rows) else _packed("i", [row.key for row in rows]),
+        numbers="" if not rows or rows[-1].key == len(rows) else _packed("i", [row.key for row in rows]),
         parents=_packed("i", [row.parent or 0 for row in rows]),
         positions=_packed("i", [row.position for row in rows]) if versions else "",
         authors=_packed("H", [index[row.author] for row in rows]),

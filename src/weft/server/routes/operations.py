@@ -26,14 +26,15 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.tools import settings as tool_settings
 from weft.runtime.undo.undo import Redo, Undo
 from weft.server.json_fields import fields_of, fields_schema, is_required, read_fields
+from weft.server.value_schemas import result_schema
 from weft.server.wire import (
     ERRORS,
     LONGEST_ID,
     AuthenticatedClient,
     JsonAnswer,
-    Schema,
     answer,
     body_of,
+    object_of,
     read_object,
 )
 from weft.tree.json import JsonValue
@@ -172,7 +173,9 @@ def _add(route: OperationRoute) -> None:
 
     described = body_of(fields_schema(kind, taken), route.example)
     described["requestBody"]["required"] = any(map(is_required, own))
-    answers: Schema = {"type": "object", "required": [route.result]} if route.result else {"type": "object"}
+    answers = result_schema(kind)
+    if route.result:
+        answers = object_of(route.result, **{route.result: answers})
     router.add_api_route(
         route.path,
         endpoint,

@@ -97,7 +97,7 @@ def _content(value: JsonValue) -> str | Content:
 
 @router.get(
     "",
-    **operation("listTrees", "List trees", "The trees.", trees="array"),
+    **operation("listTrees", "List trees", "The trees.", trees="Tree[]"),
     openapi_extra=query_of(TreeListOptions),
 )
 async def list_trees(request: Request, client: AuthenticatedClient) -> JsonAnswer:
@@ -109,7 +109,7 @@ async def list_trees(request: Request, client: AuthenticatedClient) -> JsonAnswe
 
 @router.post(
     "",
-    **operation("plantTree", "Plant a tree", "The tree.", id="string", title="string", root="string"),
+    **operation("plantTree", "Plant a tree", "The tree.", "Tree"),
     openapi_extra=body_of(_PLANT, {"title": "Marie", "text": "Why does she hesitate?"}),
 )
 async def plant_tree(request: Request, client: AuthenticatedClient) -> JsonAnswer:
@@ -125,7 +125,7 @@ async def plant_tree(request: Request, client: AuthenticatedClient) -> JsonAnswe
 
 @router.get(
     "/{tree}/nodes/{node}/path",
-    **operation("readPath", "Read the path to a node", "The nodes, root first.", nodes="array"),
+    **operation("readPath", "Read the path to a node", "The nodes, root first.", nodes="Node[]"),
     openapi_extra=query_of(PathOptions),
 )
 async def read_path(request: Request, client: AuthenticatedClient, tree: TreeId, node: NodeId) -> JsonAnswer:
@@ -136,9 +136,7 @@ async def read_path(request: Request, client: AuthenticatedClient, tree: TreeId,
 
 @router.post(
     "/{tree}/nodes/{node}/children",
-    **operation(
-        "appendNode", "Add a node below a node", "The node.", id="string", localId="string", content="object"
-    ),
+    **operation("appendNode", "Add a node below a node", "The node.", "Node"),
     openapi_extra=body_of(_SAY, {"content": "Because of the fog."}),
 )
 async def append_node(
@@ -172,7 +170,9 @@ async def read_context(
 
 @router.get(
     "/{tree}/groups",
-    **operation("listFolds", "List the collapsed ranges of a tree", "The collapsed ranges.", groups="array"),
+    **operation(
+        "listFolds", "List the collapsed ranges of a tree", "The collapsed ranges.", groups="CollapsedRange[]"
+    ),
 )
 async def list_folds(request: Request, client: AuthenticatedClient, tree: TreeId) -> JsonAnswer:
     read = client.grove.read
@@ -203,7 +203,10 @@ async def fold_range(request: Request, client: AuthenticatedClient, tree: TreeId
 @router.post(
     "/{tree}/groups/expand",
     **operation(
-        "expandRange", "Expand a collapsed range, or delete it", "The collapsed ranges.", groups="array"
+        "expandRange",
+        "Expand a collapsed range, or delete it",
+        "The collapsed ranges.",
+        groups="CollapsedRange[]",
     ),
     openapi_extra=body_of(_EXPAND),
 )

@@ -39,6 +39,15 @@ class RangeOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SkeletonOptions(Options):
+    """How much of the skeleton."""
+
+    first: int = option(
+        1, "The number of the first node: a client that knows the others reads the rest.", least=1
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutlineOptions(Options):
     """How much of the outline."""
 
@@ -99,7 +108,8 @@ class ViewRoute:
     name: str
     summary: str
     read: View
-    fields: dict[str, str]
+    fields: dict[str, str] | str
+    """The fields of the answer with their types; or what the answer is."""
     options: type[Options] | None = None
 
 
@@ -142,20 +152,21 @@ def _passages(grove: Grove, options: PassageOptions) -> object:
 
 _OBJECT = {"id": "string"}
 VIEWS: tuple[ViewRoute, ...] = (
-    ViewRoute(_TREE, "readTree", "Read a tree", lambda grove, at, _: grove.read.tree(at["tree"]), _OBJECT),
+    ViewRoute(_TREE, "readTree", "Read a tree", lambda grove, at, _: grove.read.tree(at["tree"]), "Tree"),
     ViewRoute(
         f"{_TREE}/skeleton",
         "readSkeleton",
         "Read the shape of a tree",
-        lambda grove, at, _: grove.read.skeleton(at["tree"]),
-        {"nodes": "integer", "revision": "integer"},
+        lambda grove, at, o: grove.read.skeleton(at["tree"], first=o.first),
+        "Skeleton",
+        SkeletonOptions,
     ),
     ViewRoute(
         f"{_TREE}/nodes",
         "readNodes",
         "Read nodes by their numbers",
         _listed("nodes", lambda grove, at, o: grove.read.numbered(at["tree"], o.first, o.last)),
-        {"nodes": "array"},
+        {"nodes": "Node[]"},
         RangeOptions,
     ),
     ViewRoute(
@@ -171,7 +182,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readCursor",
         "Read your cursor in a tree",
         lambda grove, at, _: grove.read.cursor(at["tree"]),
-        {},
+        "Cursor",
     ),
     ViewRoute(
         f"{_TREE}/presence",
@@ -190,14 +201,14 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readLeaves",
         "Read the leaves of a tree",
         _listed("nodes", lambda grove, at, _: grove.read.leaves(at["tree"])),
-        {"nodes": "array"},
+        {"nodes": "Node[]"},
     ),
     ViewRoute(
         f"{_TREE}/branch-points",
         "readBranchPoints",
         "Read the branch points of a tree",
         _listed("nodes", lambda grove, at, _: grove.read.branch_points(at["tree"])),
-        {"nodes": "array"},
+        {"nodes": "Node[]"},
     ),
     ViewRoute(
         f"{_TREE}/bookmarks",
@@ -211,7 +222,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readTreeHistory",
         "Read the latest operations in a tree",
         _listed("entries", lambda grove, at, o: grove.read.history(at["tree"], **o.keywords())),
-        {"entries": "array"},
+        {"entries": "HistoryEntry[]"},
         HistoryOptions,
     ),
     ViewRoute(
@@ -226,7 +237,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readNode",
         "Read a node",
         lambda grove, at, _: grove.read.node(at["tree"], at["node"]),
-        _OBJECT,
+        "Node",
     ),
     *(
         ViewRoute(
@@ -236,7 +247,7 @@ VIEWS: tuple[ViewRoute, ...] = (
             _listed(
                 "nodes", lambda grove, at, _, name=name: getattr(grove.read, name)(at["tree"], at["node"])
             ),
-            {"nodes": "array"},
+            {"nodes": "Node[]"},
         )
         for name in ("children", "siblings", "versions")
     ),
@@ -245,21 +256,21 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readAnnotations",
         "Read the annotations of a node",
         _listed("nodes", lambda grove, at, _: grove.read.children(at["tree"], at["node"], annotations=True)),
-        {"nodes": "array"},
+        {"nodes": "Node[]"},
     ),
     ViewRoute(
         f"{_NODE}/authorship",
         "readAuthorship",
         "Read who wrote which characters of a node",
         _listed("spans", lambda grove, at, _: grove.read.authorship(at["tree"], at["node"])),
-        {"spans": "array"},
+        {"spans": "AuthorSpan[]"},
     ),
     ViewRoute(
         f"{_NODE}/diff",
         "compareNodes",
         "Compare two nodes",
         lambda grove, at, o: grove.read.difference(at["tree"], at["node"], o.other, paths=o.paths),
-        {},
+        "Difference",
         DifferenceOptions,
     ),
     ViewRoute(
@@ -267,14 +278,14 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readProvenance",
         "Read where a node comes from",
         lambda grove, at, _: grove.evidence.provenance(at["tree"], at["node"]),
-        {},
+        "Provenance",
     ),
     ViewRoute(
         "/history",
         "readHistory",
         "Read the latest operations in the grove itself",
         _listed("entries", lambda grove, _, o: grove.read.history(None, **o.keywords())),
-        {"entries": "array"},
+        {"entries": "HistoryEntry[]"},
         HistoryOptions,
     ),
     ViewRoute(
@@ -282,7 +293,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listDocuments",
         "List documents",
         _listed("documents", lambda grove, _, o: grove.read.documents(archived=o.archived, contents=False)),
-        {"documents": "array"},
+        {"documents": "Document[]"},
         ArchivedOptions,
     ),
     ViewRoute(
@@ -290,7 +301,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readDocument",
         "Read a document",
         lambda grove, at, o: grove.read.document(at["document"], o.revision),
-        _OBJECT,
+        "Document",
         RevisionOptions,
     ),
     ViewRoute(
@@ -298,14 +309,14 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listRevisions",
         "List the revisions of a document",
         _listed("revisions", lambda grove, at, _: grove.read.revisions(at["document"])),
-        {"revisions": "array"},
+        {"revisions": "Revision[]"},
     ),
     ViewRoute(
         "/projects",
         "listProjects",
         "List projects",
         _listed("projects", lambda grove, _, o: grove.read.projects(archived=o.archived)),
-        {"projects": "array"},
+        {"projects": "Project[]"},
         ArchivedOptions,
     ),
     ViewRoute(
@@ -313,7 +324,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readProject",
         "Read a project",
         lambda grove, at, o: grove.read.project(at["project"], o.revision),
-        _OBJECT,
+        "Project",
         RevisionOptions,
     ),
     ViewRoute(
@@ -321,7 +332,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listVaults",
         "List mounted vaults",
         _listed("vaults", lambda grove, _at, _: [each.value for each in grove.vaults.all()]),
-        {"vaults": "array"},
+        {"vaults": "Vault[]"},
     ),
     ViewRoute(
         "/tools",
@@ -357,7 +368,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listAgents",
         "List agents",
         _listed("agents", lambda grove, _, o: grove.read.agents(archived=o.archived)),
-        {"agents": "array"},
+        {"agents": "Agent[]"},
         ArchivedOptions,
     ),
     ViewRoute(
@@ -365,15 +376,15 @@ VIEWS: tuple[ViewRoute, ...] = (
         "readAgent",
         "Read an agent",
         lambda grove, at, _: grove.read.agent(at["agent"]),
-        _OBJECT,
+        "Agent",
     ),
-    ViewRoute("/me", "readMe", "Read the agent that you are", lambda grove, _at, _: grove.me, _OBJECT),
+    ViewRoute("/me", "readMe", "Read the agent that you are", lambda grove, _at, _: grove.me, "Agent"),
     ViewRoute(
         "/users",
         "listUsers",
         "List users",
         _listed("users", lambda grove, _, o: grove.users.list(archived=o.archived)),
-        {"users": "array"},
+        {"users": "User[]"},
         ArchivedOptions,
     ),
     ViewRoute(
@@ -381,14 +392,14 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listRoles",
         "List the roles of a user",
         _listed("roles", lambda grove, at, _: grove.users.roles(at["user"])),
-        {"roles": "array"},
+        {"roles": "Membership[]"},
     ),
     ViewRoute(
         "/users/{user}/tokens",
         "listTokens",
         "List the tokens of a user, without their secrets",
         _listed("tokens", lambda grove, at, _: grove.users.tokens(at["user"])),
-        {"tokens": "array"},
+        {"tokens": "Token[]"},
     ),
     ViewRoute(
         "/preferences",
@@ -402,7 +413,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listLinks",
         "List the links of a node, tree or document",
         _listed("links", lambda grove, _, o: grove.read.links(_target(o))),
-        {"links": "array"},
+        {"links": "Link[]"},
         TargetOptions,
     ),
     ViewRoute(
@@ -410,7 +421,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "listTags",
         "List the tags of a node, tree or document",
         _listed("tags", lambda grove, _, o: grove.read.tags(_target(o))),
-        {"tags": "array"},
+        {"tags": "Tag[]"},
         TargetOptions,
     ),
     ViewRoute(
@@ -418,7 +429,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         "search",
         "Search the grove",
         lambda grove, _, o: _found(grove, o),
-        {"hits": "array", "complete": "boolean"},
+        {"hits": "Hit[]", "complete": "boolean"},
         SearchOptions,
     ),
 )
@@ -444,9 +455,15 @@ def _add(view: ViewRoute) -> None:
         view.path,
         endpoint,
         methods=["GET"],
-        **operation(view.name, view.summary, "The answer.", **view.fields),
+        **_described(view),
         openapi_extra={"parameters": [*path_parameters(names), *query["parameters"]]},
     )
+
+
+def _described(view: ViewRoute) -> dict[str, Any]:
+    if isinstance(view.fields, str):
+        return operation(view.name, view.summary, "The answer.", view.fields)
+    return operation(view.name, view.summary, "The answer.", **view.fields)
 
 
 for _view in VIEWS:

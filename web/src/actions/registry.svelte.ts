@@ -1,0 +1,82 @@
+/** Every action of the app, once: keys, palette, menus and buttons all come from here. */
+import { isField, keyOf } from "./keys";
+
+export interface Action {
+  /** Unique, such as `node.bookmark`. */
+  id: string;
+  label: string | (() => string);
+  /** The first key is the one that is shown. */
+  keys?: string[];
+  group: "Walk" | "Write" | "Look" | "Change" | "Go" | "Help";
+  /** False hides it from the palette and lets its key pass. */
+  when?: () => boolean;
+  /** `count` is what digits before the key said. */
+  do: (count?: number) => unknown;
+  undo?: () => unknown;
+  /** A key that works while something is being written. */
+  inField?: boolean;
+  /** What it would cost or change, shown in the palette before it is done. */
+  effect?: () => string;
+}
+
+class ActionRegistry {
+  private lists: readonly (readonly Action[])[] = $state.raw([]);
+  lettersOn = $state(true);
+  /** Digits typed before a key. */
+  count = $state("");
+  /** Digits that have a meaning of their own, as in compare. */
+  digits: ((digit: number) => boolean) | null = null;
+
+  /** Later actions come first: a screen's own before the app's. Returns how to take them away. */
+  add(actions: readonly Action[]): () => void {
+    this.lists = [actions, ...this.lists];
+    return () => {
+      this.lists = this.lists.filter((each) => each !== actions);
+    };
+  }
+
+  get all(): Action[] {
+    const seen = new Set<string>();
+    return this.lists.flat().filter(({ id }) => !seen.has(id) && seen.add(id));
+  }
+
+  get available(): Action[] {
+    return this.all.filter((action) => action.when?.() ?? true);
+  }
+
+  find(id: string): Action | undefined {
+    return this.all.find((action) => action.id === id);
+  }
+
+  run(id: string, count?: number) {
+    const action = this.find(id);
+    if (action && (action.when?.() ?? true)) action.do(count);
+  }
+
+  /** What a key press does; true if it did something. */
+  press(event: KeyboardEvent): boolean {
+    const key = keyOf(event);
+    const field = isField(event.target);
+    const plain = key.length === 1;
+    if (event.isComposing || (plain && (field || !this.lettersOn))) return false;
+    if (/^\d$/.test(key) && !field) return this.digit(Number(key));
+    const count = this.count === "" ? undefined : Number(this.count);
+    const action = this.available.find(({ keys, inField }) => (keys?.includes(key) ?? false) && (!field || inField));
+    if (!action) return false;
+    this.count = "";
+    action.do(count);
+    return true;
+  }
+
+  private digit(digit: number): boolean {
+    if (this.digits) return this.digits(digit);
+    this.count = `${this.count}${digit}`.replace(/^0+/, "").slice(0, 2);
+    return true;
+  }
+}
+
+export const registry = new ActionRegistry();
+
+export function labelOf(action: Action): string {
+  return typeof action.label === "string" ? action.label : action.label();
+}

@@ -1,0 +1,9 @@
+/** The panels to the right of the text, loaded when they are first opened. One is open at a time. */
+import type { Component } from "svelte";
+import type { Panel } from "../router/routes";
+
+type Load = () => Promise<{ default: Component }>;
+
+export const INSPECTORS: Partial<Record<Panel, Load>> = {
+  context: () => import("../context/ContextPanel.svelte"),
+};

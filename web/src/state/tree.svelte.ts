@@ -1,0 +1,180 @@
+/** One open tree: its shape, the texts that were read, where the reader is, and what arrives. */
+import { SvelteMap, SvelteSet } from "svelte/reactivity";
+import { api } from "../api/client";
+import type { Cursor, Event, Node, Tree } from "../api/values";
+import { LiveAttempts } from "./live-attempts.svelte";
+import type { Attempt, Presence } from "./runs";
+import { Flag, TreeShape } from "./tree-shape";
+
+const WINDOW = 60;
+const RANGE_GAP = 30;
+const RANGE_LIMIT = 1_000;
+
+export class TreeState {
+  tree: Tree = $state.raw()!;
+  shape: TreeShape = $state.raw()!;
+  /** Nodes whose texts were read, by local id. */
+  readonly nodes = new SvelteMap<string, Node>();
+  /** The local id of the node where the reader is. */
+  here = $state("");
+  readonly attempts = new LiveAttempts((attempt) => this.ended(attempt));
+  readonly presence = new SvelteMap<string, Presence>();
+  readonly unread = new SvelteSet<string>();
+  /** What arrived below a node that is shown, and was not looked at. */
+  readonly arrivals = new SvelteSet<string>();
+  private readonly lastChild = new SvelteMap<number, number>();
+  private readonly visited: string[] = [];
+  private readonly wanted = new Set<string>();
+  private refreshing: Promise<void> | null = null;
+  private needsAll = false;
+  private stale = false;
+
+  /** From the root through the node where the reader is, down to the leaf that was last visited. */
+  readonly path: readonly number[] = $derived.by(() => {
+    const number = this.shape.number(this.here);
+    const path = this.shape.path(number);
+    for (let at = this.next(number); at > 0; at = this.next(at)) path.push(at);
+    return path;
+  });
+
+  private constructor(readonly id: string) {}
+
+  /** Open a tree at a node, or where the reader was. */
+  static async open(id: string, node: string | null): Promise<TreeState> {
+    const state = new TreeState(id);
+    const path = { tree: id };
+    const [tree, skeleton, first] = await Promise.all([
+      api.get("/api/trees/{tree}", { path }),
+      api.get("/api/trees/{tree}/skeleton", { path }),
+      node ?? api.get("/api/trees/{tree}/cursor", { path }).then((cursor: Cursor) => cursor.nodeId),
+    ]);
+    const { nodes } = await api.get("/api/trees/{tree}/nodes/{node}/path", { path: { tree: id, node: first }, query: { tail: WINDOW } });
+    state.tree = tree;
+    state.shape = TreeShape.decode(skeleton);
+    state.keep(nodes);
+    state.here = nodes.at(-1)?.localId ?? state.shape.id(1);
+    state.remember();
+    return state;
+  }
+
+  get isReadOnly(): boolean {
+    return this.tree.archivedAt !== null;
+  }
+
+  node(number: number): Node | undefined {
+    return this.nodes.get(this.shape.id(number));
+  }
+
+  /** The child that was visited last, else the first one; 0 at a leaf. */
+  next(number: number): number {
+    const children = this.shape.children(number);
+    const last = this.lastChild.get(number) ?? 0;
+    return children.includes(last) ? last : (children[0] ?? 0);
+  }
+
+  /** Be at another node; returns false if there is no such node. */
+  visit(id: string): boolean {
+    if (this.shape.number(id) === 0) return false;
+    if (this.here !== id) this.visited.push(this.here);
+    this.here = id;
+    this.remember();
+    return true;
+  }
+
+  /** Where the reader was before. */
+  back(): string | undefined {
+    return this.visited.pop();
+  }
+
+  private remember() {
+    const path = this.shape.path(this.shape.number(this.here));
+    for (let index = 1; index < path.length; index += 1) this.lastChild.set(path[index - 1]!, path[index]!);
+  }
+
+  /** Read the texts of these nodes, in as few requests as their numbers allow. */
+  async load(numbers: readonly number[]): Promise<void> {
+    const missing = numbers.filter((number) => number > 0 && !this.nodes.has(this.shape.id(number)) && !this.wanted.has(this.shape.id(number)));
+    for (const number of missing) this.wanted.add(this.shape.id(number));
+    await Promise.all(
+      ranges(missing).map(async ([first, last]) => {
+        const { nodes } = await api.get("/api/trees/{tree}/nodes", { path: { tree: this.id }, query: { first, last } });
+        this.keep(nodes);
+      }),
+    ).finally(() => {
+      for (const number of missing) this.wanted.delete(this.shape.id(number));
+    });
+  }
+
+  keep(nodes: readonly Node[]) {
+    for (const node of nodes) this.nodes.set(node.localId, node);
+  }
+
+  /** A committed event of this tree. */
+  apply(event: Event) {
+    if (event.ordinal <= this.shape.revision) return;
+    const added = Array.isArray(event.payload["nodes"]) && event.payload["nodes"].length > 0;
+    if (!added || event.kind === "undo" || event.kind === "redo") this.needsAll = true;
+    void this.refresh();
+  }
+
+  /** Read what changed; while that is under way, further changes are read right after it. */
+  refresh(): Promise<void> {
+    if (this.refreshing) {
+      this.stale = true;
+      return this.refreshing;
+    }
+    this.refreshing = this.readChanges().finally(() => {
+      this.refreshing = null;
+      if (this.stale) {
+        this.stale = false;
+        void this.refresh();
+      }
+    });
+    return this.refreshing;
+  }
+
+  private async readChanges() {
+    const path = { tree: this.id };
+    const all = this.needsAll;
+    this.needsAll = false;
+    const before = this.shape;
+    const query = all ? {} : { first: before.size + 1 };
+    const [tree, skeleton] = await Promise.all([
+      api.get("/api/trees/{tree}", { path }),
+      api.get("/api/trees/{tree}/skeleton", { path, query }),
+    ]);
+    this.tree = tree;
+    this.shape = all ? TreeShape.decode(skeleton) : before.extended(skeleton);
+    const added = Array.from({ length: this.shape.size - before.size }, (_, index) => before.size + 1 + index);
+    if (all) this.forgetChanged(before);
+    await this.load([...added.slice(-RANGE_LIMIT), ...this.path.slice(-WINDOW)]);
+  }
+
+  /** Nodes whose flags changed are read again: their labels may have, too. */
+  private forgetChanged(before: TreeShape) {
+    for (let number = 1; number <= before.size; number += 1) {
+      if (before.flags[number - 1] !== this.shape.flags[number - 1]) this.nodes.delete(this.shape.id(number));
+    }
+  }
+
+  /** An attempt ended: its node takes its place once it was read. */
+  private ended(attempt: Attempt) {
+    if (attempt.status === "failed") return;
+    void this.refresh().then(() => this.attempts.remove(attempt.id));
+  }
+
+  isExcluded(number: number): boolean {
+    return this.shape.has(number, Flag.excluded);
+  }
+}
+
+/** Numbers as ranges that one request reads each; small gaps are read along. */
+export function ranges(numbers: readonly number[]): [first: number, last: number][] {
+  const found: [number, number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const open = found.at(-1);
+    if (open && number - open[1] <= RANGE_GAP && number - open[0] < RANGE_LIMIT) open[1] = number;
+    else found.push([number, number]);
+  }
+  return found;
+}
