@@ -21,8 +21,8 @@ test: $(STAMP) lint types layers docs-check web web-check
 
 # Types and tests at once, a process each: that fills two cores, and nothing is loaded twice.
 # An older make does not know how to keep what they say apart.
-check: $(STAMP) lint layers web-check
-	@$(MAKE) --no-print-directory -k -j 2 $(if $(filter output-sync,$(.FEATURES)),-O) check-types check-tests
+check: $(STAMP) lint layers
+	@$(MAKE) --no-print-directory -k -j 2 $(if $(filter output-sync,$(.FEATURES)),-O) check-types check-tests web-check
 
 check-types: $(STAMP)
 	$(BIN)/basedpyright src

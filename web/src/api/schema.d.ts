@@ -238,6 +238,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List imports */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Import a file
+         * @description The file as the body, or as the one file of a form: a file of weft export, or of another program, or a zip.
+         *
+         *     It is imported in the background. Each conversation is imported whole or not at all.
+         */
+        post: operations["startImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the report of an import */
+        get: operations["readImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{name}/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the conversations of an import */
+        get: operations["listImportedConversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop an import */
+        post: operations["stopImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/links": {
         parameters: {
             query?: never;
@@ -750,6 +824,23 @@ export interface paths {
          * @description The question becomes a node, and the answer one below it. If the client goes away, it stops.
          */
         post: operations["ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/bookmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the bookmarked nodes of a tree */
+        get: operations["readBookmarks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2161,6 +2252,7 @@ export interface components {
             ids: string;
             kinds: string;
             nodes: number;
+            numbers: string;
             parents: string;
             positions: string;
             revision: number;
@@ -2713,6 +2805,213 @@ export interface operations {
                 content: {
                     "application/json": {
                         entries: components["schemas"]["HistoryEntry"][];
+                    };
+                };
+            };
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Imports, the latest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        imports: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    startImport: {
+        parameters: {
+            query?: {
+                /** @description Report what would be imported; write nothing. */
+                dryRun?: boolean;
+                /** @description The program it comes from; default: by its content. */
+                format?: string;
+                /** @description The file's name, for the report. */
+                name?: string;
+                /** @description Import nothing if one conversation cannot be read. */
+                strict?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description How far it is, and its report. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        changedTrees: number;
+                        done: number;
+                        dryRun: boolean;
+                        formats: unknown[];
+                        id: string;
+                        imported: number;
+                        kept: unknown[];
+                        keys: unknown[];
+                        keysFound: number;
+                        largest: unknown[];
+                        latest: unknown[];
+                        lost: unknown[];
+                        name: string;
+                        newNodes: number;
+                        newTrees: number;
+                        nodes: number;
+                        refused: number;
+                        refusedConversations: unknown[];
+                        status: string;
+                        strict: boolean;
+                        total: number;
+                        unchangedTrees: number;
+                    };
+                };
+            };
+        };
+    };
+    readImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The import's id. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How far it is, and its report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        changedTrees: number;
+                        done: number;
+                        dryRun: boolean;
+                        formats: unknown[];
+                        id: string;
+                        imported: number;
+                        kept: unknown[];
+                        keys: unknown[];
+                        keysFound: number;
+                        largest: unknown[];
+                        latest: unknown[];
+                        lost: unknown[];
+                        name: string;
+                        newNodes: number;
+                        newTrees: number;
+                        nodes: number;
+                        refused: number;
+                        refusedConversations: unknown[];
+                        status: string;
+                        strict: boolean;
+                        total: number;
+                        unchangedTrees: number;
+                    };
+                };
+            };
+        };
+    };
+    listImportedConversations: {
+        parameters: {
+            query?: {
+                /** @description How many conversations to pass over. */
+                first?: number;
+                /** @description How many conversations, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The import's id. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of each, in the order of the file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        conversations: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    stopImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The import's id. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It stops after the conversation being written. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        changedTrees: number;
+                        done: number;
+                        dryRun: boolean;
+                        formats: unknown[];
+                        id: string;
+                        imported: number;
+                        kept: unknown[];
+                        keys: unknown[];
+                        keysFound: number;
+                        largest: unknown[];
+                        latest: unknown[];
+                        lost: unknown[];
+                        name: string;
+                        newNodes: number;
+                        newTrees: number;
+                        nodes: number;
+                        refused: number;
+                        refusedConversations: unknown[];
+                        status: string;
+                        strict: boolean;
+                        total: number;
+                        unchangedTrees: number;
                     };
                 };
             };
@@ -3910,6 +4209,30 @@ export interface operations {
                         runner: string;
                         tools: unknown[];
                         tree: string;
+                    };
+                };
+            };
+        };
+    };
+    readBookmarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        nodes: unknown[];
                     };
                 };
             };

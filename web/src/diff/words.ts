@@ -8,7 +8,7 @@ export function splitWords(text: string): string[] {
   let blank = false;
   for (const { segment } of segmenter.segment(text)) {
     const isBlank = segment.trim() === "";
-    if (isBlank && blank) words[words.length - 1] += segment;
+    if (isBlank && blank) words[words.length - 1] = `${words.at(-1) ?? ""}${segment}`;
     else words.push(segment);
     blank = isBlank;
   }

@@ -81,7 +81,7 @@ export function childCount(shape: Shape, at: number): number {
 }
 
 export function childrenOf(shape: Shape, at: number): Int32Array {
-  return shape.children.subarray(shape.starts[at]!, shape.starts[at + 1]!);
+  return shape.children.subarray(shape.starts[at], shape.starts[at + 1]);
 }
 
 /** The indices from the root to `at`, both included. */

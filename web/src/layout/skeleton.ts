@@ -44,21 +44,23 @@ export const KINDS = ["text", "image", "audio", "tool_call", "tool_result", "thi
 
 export class SkeletonError extends Error {}
 
-export function decodeSkeleton(answer: SkeletonAnswer): Skeleton {
+/** `before` are the numbers of the nodes that are known already, where an answer is the rest of a skeleton. */
+export function decodeSkeleton(answer: SkeletonAnswer, before: Int32Array = new Int32Array()): Skeleton {
   const { nodes } = answer;
   const ids = answer.ids ? answer.ids.split(" ") : [];
   const numbers = answer.numbers
     ? new Int32Array(column("numbers", answer.numbers, 4, nodes))
     : Int32Array.from({ length: nodes }, (_, at) => at + 1);
+  const rows = rowsByNumber(before, numbers);
   const skeleton: Skeleton = {
     nodes,
     revision: answer.revision,
     agents: answer.agents,
     ids,
     numbers,
-    parents: byRow(numbers, new Int32Array(column("parents", answer.parents, 4, nodes))),
+    parents: byRow(rows, new Int32Array(column("parents", answer.parents, 4, nodes))),
     positions: answer.positions
-      ? byRow(numbers, new Int32Array(column("positions", answer.positions, 4, nodes)))
+      ? byRow(rows, new Int32Array(column("positions", answer.positions, 4, nodes)))
       : null,
     authors: new Uint16Array(column("authors", answer.authors, 2, nodes)),
     kinds: new Uint8Array(column("kinds", answer.kinds, 1, nodes)),
@@ -68,10 +70,15 @@ export function decodeSkeleton(answer: SkeletonAnswer): Skeleton {
   return skeleton;
 }
 
+function rowsByNumber(before: Int32Array, numbers: Int32Array): Int32Array {
+  const rows = new Int32Array((numbers.at(-1) ?? before.at(-1) ?? 0) + 1);
+  before.forEach((number, at) => (rows[number] = at + 1));
+  numbers.forEach((number, at) => (rows[number] = before.length + at + 1));
+  return rows;
+}
+
 /** Numbers replaced by rows + 1; 0 stays. */
-function byRow(numbers: Int32Array, column: Int32Array): Int32Array {
-  const rows = new Int32Array((numbers.at(-1) ?? 0) + 1);
-  numbers.forEach((number, at) => (rows[number] = at + 1));
+function byRow(rows: Int32Array, column: Int32Array): Int32Array {
   return column.map((number) => rows[number] ?? 0);
 }
 

@@ -98,7 +98,7 @@ class Walker {
     }
     if (left >= 0) {
       this.prelim[mark] = this.prelim[left]! + this.spacing.sibling;
-      if (to > from) this.mod[mark] = this.prelim[mark]! - middle;
+      if (to > from) this.mod[mark] = this.prelim[mark] - middle;
     } else {
       this.prelim[mark] = middle;
     }

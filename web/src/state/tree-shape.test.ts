@@ -11,6 +11,7 @@ function skeleton(rows: [id: string, parent: number, flags?: number, author?: nu
     nodes: rows.length,
     revision: rows.length,
     agents,
+    numbers: "",
     ids: rows.map(([id]) => id).join(" "),
     parents: packed(Int32Array, rows.map(([, parent]) => parent)),
     positions: "",
@@ -25,8 +26,8 @@ const shape = TreeShape.decode(
 );
 
 test("a path runs from the root to a node", () => {
-  expect(shape.path(shape.number("c")).map((number) => shape.id(number))).toEqual(["root", "a", "c"]);
-  expect(shape.depth(shape.number("c"))).toBe(2);
+  expect(shape.path(shape.row("c")).map((row) => shape.id(row))).toEqual(["root", "a", "c"]);
+  expect(shape.depth(shape.row("c"))).toBe(2);
 });
 
 test("pruned nodes and annotations are not among the children", () => {
@@ -41,8 +42,10 @@ test("a pruned node that is being read is among its siblings", () => {
 });
 
 test("nodes that were added since are appended, whoever wrote them", () => {
-  const grown = shape.extended(skeleton([["d", 4, 0, 0], ["e", 7, 0, 1]], ["opus", "ada"]));
-  expect(grown.path(grown.number("e")).map((number) => grown.id(number))).toEqual(["root", "a", "c", "d", "e"]);
-  expect(grown.author(grown.number("d"))).toBe("opus");
-  expect(grown.author(grown.number("e"))).toBe("ada");
+  const rest = skeleton([["d", 4, 0, 0], ["e", 9, 0, 1]], ["opus", "ada"]);
+  const grown = shape.extended({ ...rest, numbers: packed(Int32Array, [9, 12]) });
+  expect(grown.lastNumber).toBe(12);
+  expect(grown.path(grown.row("e")).map((row) => grown.id(row))).toEqual(["root", "a", "c", "d", "e"]);
+  expect(grown.author(grown.row("d"))).toBe("opus");
+  expect(grown.author(grown.row("e"))).toBe("ada");
 });

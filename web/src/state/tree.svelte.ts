@@ -31,9 +31,9 @@ export class TreeState {
 
   /** From the root through the node where the reader is, down to the leaf that was last visited. */
   readonly path: readonly number[] = $derived.by(() => {
-    const number = this.shape.number(this.here);
-    const path = this.shape.path(number);
-    for (let at = this.next(number); at > 0; at = this.next(at)) path.push(at);
+    const row = this.shape.row(this.here);
+    const path = this.shape.path(row);
+    for (let at = this.next(row); at > 0; at = this.next(at)) path.push(at);
     return path;
   });
 
@@ -61,20 +61,20 @@ export class TreeState {
     return this.tree.archivedAt !== null;
   }
 
-  node(number: number): Node | undefined {
-    return this.nodes.get(this.shape.id(number));
+  node(row: number): Node | undefined {
+    return this.nodes.get(this.shape.id(row));
   }
 
   /** The child that was visited last, else the first one; 0 at a leaf. */
-  next(number: number): number {
-    const children = this.shape.children(number);
-    const last = this.lastChild.get(number) ?? 0;
+  next(row: number): number {
+    const children = this.shape.children(row);
+    const last = this.lastChild.get(row) ?? 0;
     return children.includes(last) ? last : (children[0] ?? 0);
   }
 
   /** Be at another node; returns false if there is no such node. */
   visit(id: string): boolean {
-    if (this.shape.number(id) === 0) return false;
+    if (this.shape.row(id) === 0) return false;
     if (this.here !== id) this.visited.push(this.here);
     this.here = id;
     this.remember();
@@ -87,22 +87,25 @@ export class TreeState {
   }
 
   private remember() {
-    const path = this.shape.path(this.shape.number(this.here));
+    const path = this.shape.path(this.shape.row(this.here));
     for (let index = 1; index < path.length; index += 1) this.lastChild.set(path[index - 1]!, path[index]!);
   }
 
-  /** Read the texts of these nodes, in as few requests as their numbers allow. */
-  async load(numbers: readonly number[]): Promise<void> {
-    const missing = numbers.filter((number) => number > 0 && !this.nodes.has(this.shape.id(number)) && !this.wanted.has(this.shape.id(number)));
-    for (const number of missing) this.wanted.add(this.shape.id(number));
-    await Promise.all(
-      ranges(missing).map(async ([first, last]) => {
-        const { nodes } = await api.get("/api/trees/{tree}/nodes", { path: { tree: this.id }, query: { first, last } });
-        this.keep(nodes);
-      }),
-    ).finally(() => {
-      for (const number of missing) this.wanted.delete(this.shape.id(number));
+  /** Read the texts of these rows, in as few requests as their numbers allow. */
+  async load(rows: readonly number[]): Promise<void> {
+    const ids = rows.map((row) => this.shape.id(row));
+    const missing = rows.filter((_, index) => !this.nodes.has(ids[index]!) && !this.wanted.has(ids[index]!));
+    for (const row of missing) this.wanted.add(this.shape.id(row));
+    const numbers = missing.map((row) => this.shape.number(row));
+    const reads = ranges(numbers).map(async ([first, last]) => {
+      const { nodes } = await api.get("/api/trees/{tree}/nodes", { path: { tree: this.id }, query: { first, last } });
+      this.keep(nodes);
     });
+    try {
+      await Promise.all(reads);
+    } finally {
+      for (const row of missing) this.wanted.delete(this.shape.id(row));
+    }
   }
 
   keep(nodes: readonly Node[]) {
@@ -138,13 +141,13 @@ export class TreeState {
     const all = this.needsAll;
     this.needsAll = false;
     const before = this.shape;
-    const query = all ? {} : { first: before.size + 1 };
-    const [tree, skeleton] = await Promise.all([
+    const query = all ? {} : { first: before.lastNumber + 1 };
+    const [tree, answer] = await Promise.all([
       api.get("/api/trees/{tree}", { path }),
       api.get("/api/trees/{tree}/skeleton", { path, query }),
     ]);
     this.tree = tree;
-    this.shape = all ? TreeShape.decode(skeleton) : before.extended(skeleton);
+    this.shape = all ? TreeShape.decode(answer) : before.extended(answer);
     const added = Array.from({ length: this.shape.size - before.size }, (_, index) => before.size + 1 + index);
     if (all) this.forgetChanged(before);
     await this.load([...added.slice(-RANGE_LIMIT), ...this.path.slice(-WINDOW)]);
@@ -152,8 +155,8 @@ export class TreeState {
 
   /** Nodes whose flags changed are read again: their labels may have, too. */
   private forgetChanged(before: TreeShape) {
-    for (let number = 1; number <= before.size; number += 1) {
-      if (before.flags[number - 1] !== this.shape.flags[number - 1]) this.nodes.delete(this.shape.id(number));
+    for (let row = 1; row <= before.size; row += 1) {
+      if (before.skeleton.flags[row - 1] !== this.shape.skeleton.flags[row - 1]) this.nodes.delete(this.shape.id(row));
     }
   }
 
@@ -163,8 +166,8 @@ export class TreeState {
     void this.refresh().then(() => this.attempts.remove(attempt.id));
   }
 
-  isExcluded(number: number): boolean {
-    return this.shape.has(number, Flag.excluded);
+  isExcluded(row: number): boolean {
+    return this.shape.has(row, Flag.excluded);
   }
 }
 

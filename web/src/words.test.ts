@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { ago, counted } from "./words";
+
+test("numbers agree with their words", () => {
+  expect(counted(1, "node")).toBe("1 node");
+  expect(counted(1204, "node")).toBe("1,204 nodes");
+  expect(counted(86, "branch")).toBe("86 branches");
+});
+
+test("times are told by their largest unit", () => {
+  const now = Date.parse("2026-11-18T12:00:00Z");
+  expect(ago("2026-11-18T11:59:30Z", now)).toBe("just now");
+  expect(ago("2026-11-18T11:54:00Z", now)).toBe("6 min");
+  expect(ago("2026-11-16T11:00:00Z", now)).toBe("2 d");
+});
