@@ -68,7 +68,7 @@ def emptied_database(address: str) -> Generator[str]:
     idle = _idle(address)
     name = idle.pop() if idle else _make(address, _tables(address))
     yield replace_database(address, name)
-    if _empty(address, name):
+    if empty_database(replace_database(address, name), address):
         idle.append(name)
     else:
         _drop(address, name)
@@ -117,9 +117,8 @@ def _shape(address: str) -> object:
         return connection.execute(_SHAPE).fetchone()
 
 
-def _empty(address: str, name: str) -> bool:
+def empty_database(own: str, address: str) -> bool:
     """Make it as if nobody had used it; False where more than rows were changed."""
-    own = replace_database(address, name)
     try:
         with psycopg.connect(own, autocommit=True) as connection:
             connection.execute(

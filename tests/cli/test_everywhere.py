@@ -16,9 +16,14 @@ from typer.testing import CliRunner
 import weft
 from weft.cli.app import app
 from weft.errors import CODES
+from weft.ids import new_ulid
+from weft.runtime.collaboration.run_log import RunLog
+from weft.runtime.operations.approvals import AskApproval
 from weft.runtime.tools.mcp_servers import McpServer
 from weft.runtime.tools.settings import AddToolServer
 from weft.store.jobs import enqueue
+from weft.store.model_calls import change_run
+from weft.tree.approval import ApprovalSubject
 
 EVERY = {
     "new": "new Another",
@@ -141,6 +146,13 @@ EVERY = {
     "recipe ls": "recipe ls",
     "recipe show": "recipe show TopicContext",
     "recipe run": "recipe run dialogue --node ONE",
+    "approvals": "approvals",
+    "approvals ls": "approvals ls --decided",
+    "approvals allow": "approvals allow REQUEST --in-tree",
+    "approvals deny": "approvals deny REQUEST",
+    "approvals grants": "approvals grants",
+    "approvals grant": "approvals grant Muse loom_write",
+    "approvals revoke": "approvals revoke Muse readUrl",
     "users": "users",
     "users ls": "users ls",
     "users add": "users add eve",
@@ -159,6 +171,28 @@ def every_command(group: TyperGroup, path: str = "") -> Iterator[str]:
         yield f"{path}{name}"
         if isinstance(command, TyperGroup):
             yield from every_command(command, f"{name} ")
+
+
+def waiting_request(grove: weft.Grove, tree: str, node: str) -> str:
+    """A run that waits for a person, in a process that goes on elsewhere."""
+    agent, run = grove.caller.calling("Muse").actor.agent, new_ulid(grove.caller.executor.clock())
+    log = RunLog.begin(grove.caller, (tree, node), agent=agent, run=run, runner="agent")
+    grove.caller.store.write(
+        lambda transaction: change_run(transaction, log.row.tree, run, holder="elsewhere#1", held_until=2**62)
+    )
+    wanted = AskApproval(
+        tree=tree,
+        node=node,
+        run=run,
+        agent="Muse",
+        subject=ApprovalSubject.TOOL,
+        name="ring",
+        description="Ring.",
+        call="1",
+        arguments={},
+        seconds=3_600.0,
+    )
+    return grove.perform(wanted).id
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +220,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     gone = desk.ok("say", "gone")
     desk.ok("prune", gone)
     desk.ok("collapse", two, two, "fold")
+    desk.ok("approvals", "grant", "Muse", "readUrl")
+    with weft.open(desk.address, clock=desk.clock) as opened:
+        request = waiting_request(opened, opened.tree("Marie").id, two)
     trust = str(Path(__file__).with_name("trust.pem"))
     desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
     desk.ok("bookmark", one)
@@ -207,6 +244,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "VALUES": values,
         "GROUPS": str(folder / "groups.json"),
         "TOKEN": token,
+        "REQUEST": request,
         "PYTHON": sys.executable,
         "HARBOUR": str(Path(here) / "mcp" / "harbour.py"),
     }

@@ -1,9 +1,9 @@
-"""Processes in which an agent works until it dies at its Nth write: a child for each N, until one comes to its end."""
+"""Processes in which an agent works until it dies at its Nth write: a child for each N."""
 
 import os
-import shutil
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from tests.runners.stage import staged
@@ -11,9 +11,12 @@ from tests.runners.workshop import calling, say
 
 from weft.knowledge.tools.base import Tool, ToolRegistry
 from weft.runtime.runners.options import AskOptions
+from weft.runtime.runners.run_events import ApprovalAsked
 from weft.runtime.runners.service import Runners
 from weft.testing import Reply
 
+BACKGROUND = {"weft-jobs", "weft-summaries", "weft-indexer", "weft-vaults"}
+"""Threads whose writes come when they like: none of them is the agent's."""
 NOTHING = {"type": "object", "properties": {}}
 FIRST, SECOND = calling("ring", "first"), calling("ring", "second")
 SCRIPT = (Reply(text="I ring.", calls=(FIRST, SECOND)), Reply(calls=(calling("ring", "third"),)), "It rang.")
@@ -42,12 +45,16 @@ def child(folder: Path, runner: str, number: int, when: str, address: str) -> No
     """Ask, and die at the write of that number: before it, or after it."""
     script = (PLAN, "It rang.") if runner == "tools" else SCRIPT
     with staged(address, folder, list(script)) as stage:
-        stage.grove.tools.set_policy("ring", "allow")
+        asks = when == "asked"
+        if not asks:
+            stage.grove.tools.set_policy("ring", "allow")
         store = stage.grove.caller.store
         write, count = store.write, 0
 
         def counted(*given, **named):
             nonlocal count
+            if threading.current_thread().name in BACKGROUND:
+                return write(*given, **named)
             count += 1
             mine = count
             if when == "before" and mine == number:
@@ -60,33 +67,31 @@ def child(folder: Path, runner: str, number: int, when: str, address: str) -> No
         store.write = counted
         registry = bell(folder / "effects", dies=when if when in {"first", "second", "third"} else "")
         run = Runners(stage.grove.caller, registry).start(
-            stage.tree.id, AskOptions("Ring, please.", runner=runner)
+            stage.tree.id,
+            AskOptions("Ring, please.", runner=runner, approval_seconds=3_600 if asks else None),
         )
+        while asks and not isinstance(run.channel.get(), ApprovalAsked):
+            pass
+        if asks:
+            os.kill(os.getpid(), signal.SIGKILL)
         run.wait()
     os._exit(0)
 
 
 def main() -> None:
-    template, folder, runner, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
-    given = sys.argv[5] if len(sys.argv) > 5 else None
-    for number in range(1, 200):
-        place = folder / str(number)
-        place.mkdir(parents=True)
-        shutil.copy(template, place / "grove.db")
-        # Forked before any thread has begun: Python is started once for all of them.
+    """For each line on stdin, a child that dies; its exit code on stdout. Python is started once for all of them."""
+    runner, when = sys.argv[1:]
+    for line in sys.stdin:
+        number, place, address = line.split()
+        # Forked before any thread has begun.
         process = os.fork()
         if process == 0:
             try:
-                child(place, runner, number, when, given or str(place / "grove.db"))
+                child(Path(place), runner, int(number), when, address)
             finally:
                 os._exit(1)
         _, status = os.waitpid(process, 0)
-        if not os.WIFSIGNALED(status):
-            sys.stdout.write(f"{number} {os.waitstatus_to_exitcode(status)}\n")
-            return
-        if when not in {"before", "after"}:
-            sys.stdout.write(f"{number} 0\n")
-            return
+        print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
+from starlette.testclient import TestClient
 from tests.covers import covers
-from tests.server.conftest import KEY
+from tests.runners.workshop import calling
+from tests.server.conftest import KEY, Asker
 
 from weft.grove.grove import open_grove
 from weft.providers.base import ProviderRegistry
 from weft.server import ServerSettings, create_app
-from weft.testing import Gate, Scripted
+from weft.testing import Gate, Reply, Scripted
 from weft.tree.node import Status
 
 
@@ -103,3 +106,40 @@ def test_a_client_that_goes_away_stops_the_turn_and_what_came_is_kept(tmp_path):
         )
         assert tree.cursor.text == "One two"
         assert tree.cursor.status is Status.INTERRUPTED
+
+
+def calls_once(request, _):
+    return "It is late." if request.messages[-1].results else Reply(calls=(calling("getTimeInfo", "9"),))
+
+
+@covers("approval.http")
+@pytest.mark.parametrize(
+    ("decision", "body", "status"),
+    [("allow", {}, "ok"), ("allow", {"inTree": True}, "ok"), ("deny", None, "denied")],
+)
+def test_a_tool_waits_for_a_person_who_decides_over_http(tmp_path, decision, body, status):
+    registry = ProviderRegistry({"scripted": Scripted(calls_once)})
+    with open_grove(tmp_path / "grove.db", providers=registry) as grove:
+        grove.add_agent("Teller", model_ref="scripted:teller")
+        grove.tools.set_policy("getTimeInfo", "ask")
+        tree = grove.plant("Talk")
+        settings = ServerSettings(keys=(KEY,))
+        with TestClient(create_app(grove, settings), base_url="http://127.0.0.1:7370") as client:
+            owner, answers = Asker(client, KEY), []
+            with grove.follow(after="now", timeout=60) as live:
+                asked = {"text": "How late?", "runner": "agent"}
+                path = f"/api/trees/{tree.id}/ask"
+                thread = threading.Thread(target=lambda: answers.append(owner.post(path, asked).json()))
+                thread.start()
+                event = next(each for each in live if each.kind == "ask-approval")
+            [waiting] = owner.get("/api/approvals").json()["approvals"]
+            assert (waiting["id"], waiting["name"]) == (event.payload["approval"], "getTimeInfo")
+            decided = owner.post(f"/api/approvals/{waiting['id']}/{decision}", body).json()
+            thread.join(60)
+            assert [each["status"] for each in answers[0]["tools"]] == [status]
+            assert owner.get(f"/api/approvals/{waiting['id']}").json()["state"] == decided["state"]
+            granted = owner.get(f"/api/trees/{tree.id}/grants").json()["grants"]
+            assert [each["tools"] for each in granted] == ([["getTimeInfo"]] if body else [])
+            other = "deny" if decision == "allow" else "allow"
+            assert owner.post(f"/api/approvals/{waiting['id']}/{other}").status_code == 409
+            assert owner.post("/api/approvals/nothing/allow").status_code == 404

@@ -38,6 +38,7 @@ LEFT_OUT = {
     "calls": "work under way",
     "pieces": "work under way",
     "runs": "work under way",
+    "approvals": "work under way",
     "spending": "the limits of this grove",
     "provider_caches": "work under way",
     "imports": "reports of this grove",

@@ -76,7 +76,11 @@ class _AnswerDisplay(LiveText):
             Retrying,
             TextChunk,
         )
-        from weft.runtime.runners.run_events import ToolEnded, ToolStarted  # noqa: PLC0415 - as above
+        from weft.runtime.runners.run_events import (  # noqa: PLC0415 - as above
+            ApprovalAsked,
+            ToolEnded,
+            ToolStarted,
+        )
 
         match event:
             case Began():
@@ -87,6 +91,9 @@ class _AnswerDisplay(LiveText):
                 self.write(event.text)
             case ToolStarted():
                 self._aside(f"→ {_described(event.call)}")
+            case ApprovalAsked():
+                wish = event.approval
+                self._aside(f"  waits for approval: weft approvals allow {wish.id}, or deny {wish.id}")
             case ToolEnded() if event.run.error is not None:
                 self._aside(f"  {event.run.error.message}")
             case Retrying():

@@ -46,7 +46,12 @@ _PANELS: Mapping[str, Mapping[str, str]] = {
     "Models": {"ask": "ask", "generation": "gen chat summarise spend", "collaboration": "do collaborate"},
     "Flags": {"nodes": "bookmark exclude include prune restore"},
     "History": {"history": "undo redo history events jobs"},
-    "Agents": {"agents": "agents", "models": "models keys", "endpoints": "endpoints"},
+    "Agents": {
+        "agents": "agents",
+        "approvals": "approvals",
+        "models": "models keys",
+        "endpoints": "endpoints",
+    },
     "Trust": {"provenance": "verify provenance timestamp authority"},
     "Moving": {"transfer": "export import backup migrate doctor"},
     "Records and recipes": {"records": "records recipe"},

@@ -42,6 +42,7 @@ def ask(
     dollars: Annotated[str | None, option("--max-price DOLLARS", AskOptions, name="dollars")] = None,
     record_payload: Annotated[bool, flag("--record-payload", AskOptions)] = False,
     resume: Annotated[bool, flag("--resume", AskOptions)] = False,
+    approval_seconds: Annotated[float | None, option("--approval-seconds S", AskOptions)] = None,
 ) -> None:
     """Ask a model and print its answer as it comes. Continues the last tree; plants one if there is none.
 
@@ -64,6 +65,7 @@ def ask(
         dollars=dollars,
         record_payload=record_payload or None,
         resume=resume,
+        approval_seconds=approval_seconds,
         turns=turns,
         seconds=seconds,
     )
@@ -71,7 +73,9 @@ def ask(
 
     grove = session.grove
     tree = tree_to_ask(grove, options)
-    with start_answer(grove, tree.id, options, approver_of(session)) as stream:
+    # With a time limit another face may decide, so the terminal is not asked.
+    approver = approver_of(session) if approval_seconds is None else None
+    with start_answer(grove, tree.id, options, approver) as stream:
         _, stopped = show_answer(session, stream)
     if stopped:
         raise typer.Exit(_INTERRUPTED)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
     from weft.grove.answer import AnswerStream, TurnAnswer
+    from weft.grove.approvals import Approvals
     from weft.grove.search import SearchHit
     from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
@@ -175,6 +176,13 @@ class Grove:
         from weft.grove.tools import Tools  # noqa: PLC0415 - few calls look things up
 
         return Tools(self.caller)
+
+    @property
+    def approvals(self) -> "Approvals":
+        """What agents wait for a person to allow, and what was granted in trees."""
+        from weft.grove.approvals import Approvals  # noqa: PLC0415 - few calls decide
+
+        return Approvals(self.caller)
 
     @property
     def layers(self) -> "Layers":

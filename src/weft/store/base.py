@@ -1,6 +1,7 @@
 """What every store offers: consistent reading, and writing as whole transactions."""
 
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +16,7 @@ from weft.store.session import Session
 from weft.store.transaction import Transaction
 
 T = TypeVar("T")
+_watching = threading.Lock()
 
 
 def require_same_process(process: int, name: str) -> None:
@@ -38,10 +40,12 @@ class Store(ABC):
     """Called after what this process committed through the executor; they only take note."""
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        self.watchers = (*self.watchers, watcher)
+        with _watching:
+            self.watchers = (*self.watchers, watcher)
 
     def unwatch(self, watcher: Callable[[], None]) -> None:
-        self.watchers = tuple(other for other in self.watchers if other != watcher)
+        with _watching:
+            self.watchers = tuple(other for other in self.watchers if other != watcher)
 
     @property
     @abstractmethod

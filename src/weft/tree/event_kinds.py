@@ -172,6 +172,8 @@ class EventKind(StrEnum):
     ATTEMPT = "attempt", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
     ENVELOPE = "envelope", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
     KEEP_RESULT = "keep-result", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
+    ASK_APPROVAL = "ask-approval", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
+    DECIDE_APPROVAL = "decide-approval", Subject.CALL, Trait.EVIDENCE | Trait.KEEPS_PATHS
     TIMESTAMP = "timestamp", Subject.TIMESTAMP, Trait.EVIDENCE
     CERTIFY = "certify", Subject.TIMESTAMP, Trait.EVIDENCE
     SUMMARISE = "summarise", Subject.SUMMARY, Trait.EVIDENCE | Trait.KEEPS_PATHS

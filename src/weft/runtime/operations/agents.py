@@ -161,11 +161,11 @@ def agent_digest(row: AgentRow) -> str:
     return digest_of([row.name, row.model_ref, row.configuration, row.permissions])
 
 
-def require_person(scope: Scope) -> None:
+def require_person(scope: Scope, verb: str = "manage agents") -> None:
     """Refuse models: one must not widen its own rights, or create an agent that has more."""
     for link in scope.actor.chain():
         if AGENT_TYPES[scope.transaction.agent(link.agent).type] is AgentType.MODEL:
-            raise PermissionDeniedError("models cannot manage agents", hint="ask the human to do it")
+            raise PermissionDeniedError(f"models cannot {verb}", hint="ask the human to do it")
 
 
 def owner_of(executor: Executor) -> int:

@@ -79,6 +79,13 @@ class AskOptions(RunOptions):
     composer: str = option("", _COMPOSER)
     attachments: Sequence[Item | str] = option((), "Items of the question: notes, pages, documents, nodes.")
     resume: bool = option(False, "Go on where an agent was interrupted; without a text.")
+    approval_seconds: float | None = option(
+        None,
+        "How long a tool with effects waits for a person's approval on any face; default: it is refused "
+        "where the caller cannot ask a person, and over HTTP it waits two minutes.",
+        least=0,
+        most=86_400,
+    )
 
     def __post_init__(self) -> None:
         # Without arguments `super` looks for the class that slots replaced.

@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from queue import SimpleQueue
 
 from weft.context.items.blocks import ToolOutput
@@ -13,6 +14,7 @@ from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.collaboration.run_log import Batch, RunLog
 from weft.runtime.collaboration.run_loop import RunLoop
 from weft.runtime.contexts.layers import Contexts
+from weft.runtime.coordination.approval_desk import ApprovalDesk
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk, ToolCallChunk
 from weft.runtime.operations.executor import Caller
@@ -25,7 +27,14 @@ from weft.runtime.runners.planner import (
     retry_text,
 )
 from weft.runtime.runners.planner_call import PlannerAnswer, PlannerRequest
-from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
+from weft.runtime.runners.run_events import (
+    ApprovalAsked,
+    PlannedTools,
+    RunnerEvent,
+    ToolEnded,
+    ToolStarted,
+    TurnNode,
+)
 from weft.runtime.runners.task import RunnerTask, first_source
 from weft.runtime.runners.tool_results import (
     PLANNING,
@@ -37,7 +46,7 @@ from weft.runtime.runners.tool_results import (
     failed_result,
 )
 from weft.runtime.runners.turn_tools import SEARCH, RunnerTools, composer_output, retrieval_call
-from weft.runtime.tools.policy import Approver
+from weft.runtime.tools.policy import Approver, asked_at_desk
 from weft.runtime.tools.service import ToolRun
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult, plain_text
@@ -58,6 +67,18 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def __init__(self, caller: Caller, task: RunnerTask, approver: Approver | None = None) -> None:
         super().__init__(caller, task.options)
         self._task = task
+        seconds = 0.0 if task.options.unattended else task.options.approval_seconds
+        self._desk = (
+            ApprovalDesk(
+                *(caller, task.tree_id, task.node_id, self.id, seconds),
+                on_ask=lambda approval: self.channel.put(ApprovalAsked(approval)),
+            )
+            if approver is None and seconds
+            else None
+        )
+        """Where a tool with effects waits for a person."""
+        if self._desk is not None:
+            approver = partial(asked_at_desk, self._desk)
         self._tools = RunnerTools.of(
             caller,
             task.node_id,
@@ -185,7 +206,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
             self._waiting = waiting
         threading.Thread(target=work, name="weft-runner-tool", daemon=True).start()
         if self._is_to_end:
-            waiting.put(None)
+            self._leave_tool()
         run = waiting.get()
         with self._guard:
             self._waiting = None
@@ -204,9 +225,15 @@ class RunnerRun(RunLoop[RunnerEvent]):
 
     def _break_off(self) -> None:
         super()._break_off()
+        self._leave_tool()
+
+    def _leave_tool(self) -> None:
+        """Wait no longer for a tool under way."""
         with self._guard:
             waiting = self._waiting
-        if waiting is not None:
+        # A tool that waits for a person has not begun: it ends by itself, and says so.
+        waits = self._desk is not None and self._desk.cancel()
+        if waiting is not None and not waits:
             waiting.put(None)
 
     def _gather(self, log: RunLog) -> list[ToolOutput]:

@@ -6,10 +6,11 @@ from typing import TypeAlias
 from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk, ToolCallChunk
 from weft.runtime.tools.service import ToolRun
+from weft.tree.approval import Approval
 from weft.tree.content import ToolCall
 from weft.tree.node import Node
 
-__all__ = ["PlannedTools", "RunnerEvent", "ToolEnded", "ToolStarted", "TurnNode"]
+__all__ = ["ApprovalAsked", "PlannedTools", "RunnerEvent", "ToolEnded", "ToolStarted", "TurnNode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,13 @@ class ToolStarted:
     """A tool runs."""
 
     call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """A tool waits for a person."""
+
+    approval: Approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ RunnerEvent: TypeAlias = (
     | Turned
     | PlannedTools
     | ToolStarted
+    | ApprovalAsked
     | ToolEnded
     | TurnNode
     | TextChunk

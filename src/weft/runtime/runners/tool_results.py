@@ -1,6 +1,6 @@
 """Results of an agent's tool calls: written as one node below the calls, journalled call by call before that."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -64,12 +64,16 @@ class CallJournal:
         said = orjson.dumps([content_to_wire(each) for each in self.results]).decode()
         log.keep_batch(Batch(self.calls, len(self.results)), said)
 
-    def closed(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """A result for every call, after a crash: the one that it had, or what is known of it."""
+    def closed(self, calls: Sequence[ToolCall], waited: Collection[str] = ()) -> list[ToolResult]:
+        """A result for every call, after a crash: the one that it had, or what is known of it.
+
+        Those that `waited` for a person were begun, and did not run.
+        """
         ended = {each.call_id: each for each in self.results}
         begun = self.calls[len(self.results)] if len(self.results) < len(self.calls) else None
+        unsure = None if begun in waited else begun
         return [
-            ended.get(call.id) or failed_result(call.id, MAYBE_RUN if call.id == begun else NOT_RUN)
+            ended.get(call.id) or failed_result(call.id, MAYBE_RUN if call.id == unsure else NOT_RUN)
             for call in calls
         ]
 

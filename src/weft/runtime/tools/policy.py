@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from weft.errors import PermissionDeniedError
 from weft.knowledge.tools.base import AnyTool
+from weft.runtime.coordination.approval_desk import ApprovalDesk, ApprovalWish
 from weft.tree.agent import ToolPolicy
+from weft.tree.approval import ApprovalState, ApprovalSubject
 from weft.tree.content import ToolCall
 
 _STRICTNESS = (ToolPolicy.ALLOW, ToolPolicy.ASK, ToolPolicy.DENY)
@@ -16,13 +19,16 @@ class ApprovalRequest:
     """What a person is asked before a tool with effects runs."""
 
     call: ToolCall
+    tool: str
+    """Its name in the registry."""
     description: str
     agent: str
     """The name of the agent that calls it."""
+    agent_id: str
 
 
 Approver: TypeAlias = Callable[[ApprovalRequest], bool]
-"""Asks a person. False: the call is refused."""
+"""Asks a person. False: the call is refused; a `PermissionDeniedError` says why no person decided."""
 
 
 def policy_of(tool: AnyTool, levels: Iterable[Mapping[str, ToolPolicy]]) -> ToolPolicy:
@@ -33,3 +39,26 @@ def policy_of(tool: AnyTool, levels: Iterable[Mapping[str, ToolPolicy]]) -> Tool
         if chosen
         else (ToolPolicy.ASK if tool.effects else ToolPolicy.ALLOW)
     )
+
+
+def asked_at_desk(desk: ApprovalDesk, request: ApprovalRequest) -> bool:
+    """Ask any person with rights, on whatever face, and wait for the decision."""
+    arguments = request.call.arguments
+    state = desk.ask(
+        ApprovalWish(
+            agent=request.agent_id,
+            subject=ApprovalSubject.TOOL,
+            name=request.tool,
+            description=request.description,
+            call=request.call.id,
+            arguments=arguments if isinstance(arguments, Mapping) else {},
+        )
+    )
+    if state is ApprovalState.EXPIRED:
+        raise PermissionDeniedError(
+            f"{request.tool} needs the approval of a person, and none decided within {desk.seconds:g} s",
+            hint="go on without it",
+        )
+    if state is ApprovalState.INTERRUPTED:
+        raise PermissionDeniedError(f"{request.tool} was not run: the run was stopped")
+    return state.allows

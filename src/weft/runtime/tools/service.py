@@ -18,6 +18,7 @@ from weft.knowledge.tools.base import AnyTool, ToolContext, ToolRegistry, instal
 from weft.redaction import redact
 from weft.runtime.events.log import grove_id
 from weft.runtime.operations.executor import Caller
+from weft.runtime.operations.grants import granted
 from weft.runtime.operations.node_values import agent_value
 from weft.runtime.operations.permissions import agent_row, require_permission
 from weft.runtime.tools.mcp_servers import server_tools
@@ -27,7 +28,9 @@ from weft.runtime.tools.settings import ToolSettings
 from weft.runtime.tools.time_limit import run_within
 from weft.runtime.tools.tool_context import node_at, tool_context
 from weft.runtime.tools.trusted_servers import TrustedServers
+from weft.store.lookup import find_tree
 from weft.tree.agent import Agent, AgentType, ToolPolicy
+from weft.tree.approval import ApprovalSubject
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult
 from weft.tree.json import JsonObject, JsonValue
@@ -103,6 +106,8 @@ class _Rules:
 
     agent: Agent
     levels: tuple[Mapping[str, ToolPolicy], ...]
+    granted: frozenset[str] = frozenset()
+    """Tools that need no approval in this tree."""
 
     @property
     def writes_commands(self) -> bool:
@@ -181,7 +186,8 @@ class ToolService:
     ) -> list[ToolRun]:
         """Run several for one turn, in order; their sources are numbered in one sequence."""
         node = None if at is None else node_at(self.caller, at)
-        context, rules = replace(tool_context(self.caller, node, self.vaults), first=first), self._rules()
+        context = replace(tool_context(self.caller, node, self.vaults), first=first)
+        rules = self._rules(node)
         runs: list[ToolRun] = []
         for call in calls:
             run = self._run(call, context, rules)
@@ -251,7 +257,7 @@ class ToolService:
 
     def _require_approval(self, tool: AnyTool, call: ToolCall, rules: _Rules) -> None:
         policy = policy_of(tool, rules.levels)
-        if policy is ToolPolicy.ALLOW:
+        if policy is ToolPolicy.ALLOW or (policy is ToolPolicy.ASK and tool.name in rules.granted):
             return
         if policy is ToolPolicy.DENY:
             raise PermissionDeniedError(f"{tool.name} is not allowed here", hint="go on without it")
@@ -259,19 +265,29 @@ class ToolService:
             raise PermissionDeniedError(
                 f"{tool.name} needs the approval of a person, and none is present", hint="go on without it"
             )
-        request = ApprovalRequest(call=call, description=tool.description, agent=rules.agent.name)
+        request = ApprovalRequest(
+            call=call,
+            tool=tool.name,
+            description=tool.description,
+            agent=rules.agent.name,
+            agent_id=rules.agent.id,
+        )
         if not self.approver(request):
             raise PermissionDeniedError(f"a person refused {tool.name}", hint="go on without it")
 
-    def _rules(self) -> _Rules:
-        """The grove's policies, and those of every agent in the chain."""
+    def _rules(self, node: Node | None = None) -> _Rules:
+        """The grove's policies, those of every agent in the chain, and what was granted in the node's tree."""
         with self.caller.store.read() as session:
             own = ToolSettings.of(session).policies
             agents = [agent_value(agent_row(session, link.agent)) for link in self.caller.actor.chain()]
-        if self.agent is not None:
-            agents.insert(0, self.agent)
+            if self.agent is not None:
+                agents.insert(0, self.agent)
+            allowed = frozenset[str]()
+            if node is not None:
+                tree = find_tree(session, node.tree_id)
+                allowed = granted(session, tree, agents[0].id, ApprovalSubject.TOOL)
         levels = (own, *(each.configuration.tool_policies for each in agents))
-        return _Rules(agent=agents[0], levels=levels)
+        return _Rules(agent=agents[0], levels=levels, granted=allowed)
 
 
 def _arguments(call: ToolCall) -> Mapping[str, JsonValue]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -13,7 +14,14 @@ from weft.grove.answer import AnswerStream, start_answer
 from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk, ToolCallChunk
 from weft.runtime.runners.options import AskOptions
-from weft.runtime.runners.run_events import PlannedTools, RunnerEvent, ToolEnded, ToolStarted, TurnNode
+from weft.runtime.runners.run_events import (
+    ApprovalAsked,
+    PlannedTools,
+    RunnerEvent,
+    ToolEnded,
+    ToolStarted,
+    TurnNode,
+)
 from weft.server.query import body_schema, read_body
 from weft.server.routes.trees import TreeId
 from weft.server.wire import (
@@ -34,6 +42,7 @@ router = APIRouter(prefix="/api/trees", tags=["answers"], responses=ERRORS)
 
 _STREAM = "stream"
 _BODY = body_schema(AskOptions, stream={**BOOLEAN, "description": "Answer with server-sent events."})
+_APPROVAL_SECONDS = 120.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -57,6 +66,9 @@ async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Re
     body = dict(await read_object(request))
     wants_stream = body.pop(_STREAM, False) is True
     options = read_body(body, AskOptions)
+    if options.approval_seconds is None:
+        # The client shows what waits for a person: GET /api/approvals, or the stream of events.
+        options = replace(options, approval_seconds=_APPROVAL_SECONDS)
     grove = client.grove
     stream = await in_thread(request, lambda: start_answer(grove, grove.tree(tree).id, options))
     if wants_stream:
@@ -92,6 +104,7 @@ _NAMES: dict[type, str] = {
     Turned: "turn",
     PlannedTools: "planned",
     ToolStarted: "tool",
+    ApprovalAsked: "approval",
     TurnNode: "node",
     ToolCallChunk: "call",
     Notice: "notice",

@@ -97,6 +97,14 @@ class PassageOptions(Options):
     limit: int = option(8, "How many passages, at most.", least=1, most=30)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalOptions(Options):
+    """Which requests of agents."""
+
+    tree: str | None = option(None, "Only in this tree.")
+    decided: bool = option(False, "Include those that were decided in the last day.")
+
+
 View = Callable[[Grove, dict[str, str], Any], object]
 
 
@@ -340,6 +348,28 @@ VIEWS: tuple[ViewRoute, ...] = (
         "List the tools of a turn",
         _listed("tools", lambda grove, _at, _: [each.described() for each in grove.tools]),
         {"tools": "array"},
+    ),
+    ViewRoute(
+        "/approvals",
+        "listApprovals",
+        "List what agents wait for a person to allow",
+        _listed("approvals", lambda grove, _, o: grove.approvals.all(o.tree, decided=o.decided)),
+        {"approvals": "array"},
+        ApprovalOptions,
+    ),
+    ViewRoute(
+        "/approvals/{approval}",
+        "readApproval",
+        "Read what an agent asked for, and what became of it",
+        lambda grove, at, _: grove.approvals[at["approval"]],
+        _OBJECT,
+    ),
+    ViewRoute(
+        f"{_TREE}/grants",
+        "listGrants",
+        "List what agents may do in a tree without being asked",
+        _listed("grants", lambda grove, at, _: grove.approvals.grants(at["tree"])),
+        {"grants": "array"},
     ),
     ViewRoute(
         f"{_TREE}/results/{{number}}",

@@ -116,6 +116,29 @@ runs = table(
 )
 """Runs of collaborators and runners under way: what is needed to close one whose process died. Gone when it has ended."""
 
+approvals = table(
+    "approvals",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("ulid", ULID, primary_key=True),
+    Column("run", ULID, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("agent", Integer, nullable=False),
+    Column("asker", Integer, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("call", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("decided_by", Integer),
+    Column("decided_at", BigInteger),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+)
+"""What agents may not do unless a person allows it: their runs wait. Decided ones stay for a day."""
+
 spending = table(
     "spending",
     Column("key", Integer, primary_key=True),
