@@ -15,6 +15,7 @@ from tests.covers import covers
 import weft
 from weft.errors import PermissionDeniedError, WeftError
 from weft.grove.agent import AgentHandle
+from weft.grove.approvals import Approvals
 from weft.grove.document import DocumentHandle
 from weft.grove.grove import Grove
 from weft.grove.node import NodeHandle
@@ -157,6 +158,7 @@ TABLE = {
         **free("name", "close"),
         # Rooms: what they do is checked there.
         **free(
+            "approvals",
             "contexts",
             "evidence",
             "generations",
@@ -360,6 +362,13 @@ TABLE = {
         "keep": rule(GENERATE, call=lambda desk, do: do(prepared_of(desk))),
         "report": rule(GENERATE, call=lambda desk, do: do(kept_of(desk), 1)),
     },
+    Approvals: {
+        "all": rule(LOOK),
+        "allow": rule(WRITE, call=lambda _, do: do("nothing")),
+        "deny": rule(WRITE, call=lambda _, do: do("nothing")),
+        "grants": of_tree(LOOK),
+        "grant": rule(WRITE, call=lambda desk, do: do(desk.tree, "Echo", tool="readUrl")),
+    },
     Tools: {
         # A tool gives what the agent may see: without documents and notes, where it may not read them.
         "run": rule(call=lambda _, do: do("localSearch", query="snow")),
@@ -501,6 +510,7 @@ def rooms_of(grove):
     return {kind: room for kind, room in rooms.items() if kind.__module__.startswith("weft.runtime.")} | {
         Vaults: grove.vaults,
         Tools: grove.tools,
+        Approvals: grove.approvals,
     }
 
 
