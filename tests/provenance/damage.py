@@ -16,6 +16,7 @@ from weft.store import schema
 SPARED_TABLES = {
     *("cursors", "selections", "buffers"),  # where people stand, and what they have not said yet
     *("leases", "idempotency", "jobs", "group_index"),  # bookkeeping, not history
+    *("proxy_sessions", "proxy_requests", "proxy_keys", "proxy_segments"),  # found by, not history
     *("calls", "pieces", "runs", "spending", "provider_caches"),  # of the moment, and what was paid
     *("imports", "imported_conversations"),  # reports, not history
 }

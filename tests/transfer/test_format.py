@@ -43,6 +43,10 @@ LEFT_OUT = {
     "provider_caches": "work under way",
     "imports": "reports of this grove",
     "imported_conversations": "reports of this grove",
+    "proxy_sessions": "programs of this installation",
+    "proxy_requests": "programs of this installation",
+    "proxy_keys": "programs of this installation",
+    "proxy_segments": "programs of this installation",
 }
 NOT_IN_A_RECORD = {
     "grove": {"key", "owner"},

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 import anyio
+import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
+from weft.runtime.proxy.upstream import Upstreams
 from weft.server.auth import Authenticator, ServerSettings
 from weft.server.middleware import PAGE_POLICY, Guard
 from weft.server.routes import (
@@ -22,6 +24,7 @@ from weft.server.routes import (
     events,
     imports,
     operations,
+    proxy,
     recipes,
     records,
     tools,
@@ -42,15 +45,21 @@ h2 { font-size: 1rem; margin: 1.5rem 0 0; } code { font-family: ui-monospace, mo
 _pages = APIRouter(tags=["pages"], responses=ERRORS)
 
 
-def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
-    """A server for an open grove; the caller closes the grove."""
+def create_app(
+    grove: Grove, settings: ServerSettings | None = None, upstreams: Upstreams | None = None
+) -> FastAPI:
+    """A server for an open grove; the caller closes the grove. `upstreams` are where its proxy forwards to."""
     chosen = settings or ServerSettings()
+    service = proxy.ProxyService() if upstreams is None else proxy.ProxyService(upstreams)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         _set_up(app, chosen)
         yield
         app.state.stopping.set()
+        # Recorded while the grove is open: the caller closes it after this.
+        await anyio.to_thread.run_sync(service.recorder.close)
+        await service.upstreams.close()
 
     app = FastAPI(
         title="Weft",
@@ -64,6 +73,7 @@ def create_app(grove: Grove, settings: ServerSettings | None = None) -> FastAPI:
     )
     app.state.settings = chosen
     app.state.authenticator = Authenticator(grove, chosen)
+    app.state.proxy = service
     _set_up(app, chosen)
     app.openapi = lambda: _openapi(app)
     for router in ROUTERS:
@@ -169,6 +179,7 @@ ROUTERS = (
     imports.router,
     events.router,
     web_app.router,
+    proxy.router,
     _pages,
 )
 """Everything that a server answers."""

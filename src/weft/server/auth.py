@@ -18,6 +18,8 @@ from weft.tree.json import JsonValue
 from weft.tree.record import ID_LIMIT
 
 COOKIE = "weft"
+OWNER = "owner"
+"""The name of the owner's own token."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MEGABYTE = 1024 * 1024
 _ORIGIN = re.compile(r"https?://[^\s/?#@*]+/?", re.IGNORECASE)
@@ -60,6 +62,9 @@ class Client:
     """The user's name; None for the grove's owner on this machine."""
     service: bool
     """True if it may act for the user whose id it names."""
+    token_key: int = 0
+    """The key of its token; 0: the owner's own, which is not in the store."""
+    token_id: str = OWNER
 
     def user_for(self, named: JsonValue) -> str | None:
         """The user of the records: the token's user; for a service token the named one, or None."""
@@ -116,7 +121,13 @@ class Authenticator:
         executor = self.grove.caller.executor
         admitted = admit(executor, token)
         grove = Grove(Caller(executor, admitted.actor))
-        return Client(grove=grove, name=admitted.name, service=admitted.service)
+        return Client(
+            grove=grove,
+            name=admitted.name,
+            service=admitted.service,
+            token_key=admitted.token_key,
+            token_id=admitted.token_id,
+        )
 
 
 def token_in(request: Request) -> str:

@@ -205,12 +205,21 @@ class Admitted:
     actor: Actor
     name: str
     service: bool
+    token_key: int
+    token_id: str
 
 
 def admit(executor: Executor, token: str) -> Admitted:
     """The user of a token; the error does not say why a token is refused."""
     statement = (
-        select(_users.c.key, _users.c.agent, _users.c.name, _tokens.c.service)
+        select(
+            _users.c.key,
+            _users.c.agent,
+            _users.c.name,
+            _tokens.c.service,
+            _tokens.c.key.label("token_key"),
+            _tokens.c.ulid.label("token_id"),
+        )
         .join(_users, _users.c.key == _tokens.c.user)
         .where(
             _tokens.c.hash == digest_of_token(token),
@@ -223,7 +232,13 @@ def admit(executor: Executor, token: str) -> Admitted:
         row = session.execute(statement).one_or_none()
     if row is None:
         raise UnauthenticatedError("this token is not valid", hint=Hint(HintKind.NEW_TOKEN))
-    return Admitted(actor=Actor(row.agent, row.key), name=row.name, service=bool(row.service))
+    return Admitted(
+        actor=Actor(row.agent, row.key),
+        name=row.name,
+        service=bool(row.service),
+        token_key=row.token_key,
+        token_id=row.token_id,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ Times are microseconds since 1970, UTC. Tree 0 is the grove itself.
 
 from weft.store.schema.columns import *  # noqa: F403 - every table, by its name
 from weft.store.schema.evidence import *  # noqa: F403 - every table, by its name
+from weft.store.schema.proxy import *  # noqa: F403 - every table, by its name
 from weft.store.schema.records import *  # noqa: F403 - every table, by its name
 from weft.store.schema.search_index import *  # noqa: F403 - every table, by its name
 from weft.store.schema.trees import *  # noqa: F403 - every table, by its name

@@ -1,0 +1,1 @@
+"""The context proxy: requests of other programs, forwarded and recorded as trees."""

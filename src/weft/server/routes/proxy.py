@@ -1,0 +1,285 @@
+"""The context proxy: the interfaces of OpenAI and Anthropic, forwarded and recorded."""
+
+import asyncio
+import secrets
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import anyio
+from fastapi import APIRouter
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from weft.errors import LimitExceededError, ProviderError, Trouble, WeftError
+from weft.log import Log
+from weft.providers.capture import WireHead
+from weft.runtime.operations.executor import Caller
+from weft.runtime.proxy.admission import AdmittedRequest, IncomingRequest, ProxyToken, admit_request, cost_of
+from weft.runtime.proxy.exchange import Exchange
+from weft.runtime.proxy.policy import ProxyMode
+from weft.runtime.proxy.recorder import Recorder
+from weft.runtime.proxy.recording import StartedExchange, StartExchange
+from weft.runtime.proxy.upstream import Upstreams, answer_headers, request_headers
+from weft.runtime.proxy.wires import Wire, WireError
+from weft.server.auth import Authenticator, token_in
+from weft.server.wire import JsonAnswer
+from weft.server.worker_threads import in_thread
+
+if TYPE_CHECKING:
+    import httpx2
+
+router = APIRouter(prefix="/v1", tags=["proxy"], include_in_schema=False)
+_log = Log(__name__)
+_STATUSES = {
+    Trouble.AUTHENTICATION: 401,
+    Trouble.RATE_LIMITED: 429,
+    Trouble.MODEL_NOT_FOUND: 404,
+    Trouble.INVALID_REQUEST: 400,
+    Trouble.TIMEOUT: 504,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyService:
+    """What the routes of the proxy share for as long as the server runs."""
+
+    upstreams: Upstreams = field(default_factory=Upstreams)
+    recorder: Recorder = field(default_factory=Recorder)
+
+
+def proxy_token(request: Request) -> str:
+    """The client's token: Anthropic's clients send it as x-api-key."""
+    own = request.headers.get("x-api-key", "").strip()
+    return own or token_in(request)
+
+
+def error_answer(wire: Wire | None, error: WeftError | WireError) -> Response:
+    """An error of the proxy's own, in the shape of the wire."""
+    name = f"req_weft_{secrets.token_hex(12)}"
+    shown = error if isinstance(error, WireError) else _wire_error(error)
+    header = "x-request-id" if wire is None else wire.request_id
+    headers = {header: name, "weft-error": shown.code}
+    if shown.status in {429, 503}:
+        headers["retry-after"] = "1"
+    return JsonAnswer(shown.body(wire, name), status_code=shown.status, headers=headers)
+
+
+def _wire_error(error: WeftError) -> WireError:
+    message = f"Weft: {error.message}" + ("" if error.hint is None else f" ({error.hint})")
+    status = error.row.http
+    if isinstance(error, ProviderError):
+        status = _STATUSES.get(error.trouble, 502)
+        if error.trouble is Trouble.AUTHENTICATION:
+            # Not the client's key: the one that Weft has for the upstream. Clients must not try again.
+            status = 403
+    elif isinstance(error, LimitExceededError) and "$" in error.message:
+        status = 402
+    return WireError(status=status, message=message, code=error.code)
+
+
+async def _forward(request: Request, wire: Wire) -> Response:
+    began = time.perf_counter_ns()
+    service: ProxyService = request.app.state.proxy
+    try:
+        incoming = IncomingRequest(
+            wire=wire,
+            headers={name.lower(): value for name, value in request.headers.items()},
+            data=await request.body(),
+            query=request.url.query,
+        )
+        caller, admitted = await in_thread(request, lambda: _admit(request, service, incoming))
+        call = _Call(service, caller, admitted, began)
+        if admitted.policy.mode is ProxyMode.STRICT:
+            await in_thread(request, call.record_request)
+        return await call.answer()
+    except WeftError as error:
+        return error_answer(wire, error)
+
+
+def _admit(
+    request: Request, service: ProxyService, incoming: IncomingRequest
+) -> tuple[Caller, AdmittedRequest]:
+    authenticator: Authenticator = request.app.state.authenticator
+    client = authenticator.client(proxy_token(request))
+    token = ProxyToken(key=client.token_key, id=client.token_id)
+    caller = client.grove.caller
+    return caller, admit_request(caller, token, service.upstreams, incoming)
+
+
+class _Call:
+    """One request on its way to the upstream, and its answer on the way back."""
+
+    def __init__(self, service: ProxyService, caller: Caller, admitted: AdmittedRequest, began: int) -> None:
+        self.service = service
+        self.caller = caller
+        self.admitted = admitted
+        self.began = began
+        self.sent = admitted.to_send()
+        self.started: StartedExchange | None = None
+        self.parts: list[bytes] = []
+        self.head: WireHead | None = None
+        self.upstream_time = 0
+        self.first_byte: int | None = None
+        self.first_byte_added = 0
+        self._is_recorded = False
+
+    def record_request(self) -> None:
+        """Write the request down before it is forwarded."""
+        self.started = self.caller.perform(StartExchange(exchange=self.exchange()))
+
+    async def answer(self) -> Response:
+        """Forward the request; the answer passes its bytes on as they come."""
+        admitted, upstream = self.admitted, self.admitted.upstream
+        client = self.service.upstreams.client(upstream, admitted.key)
+        incoming = admitted.incoming
+        url = upstream.url(incoming.wire) + (f"?{incoming.query}" if incoming.query else "")
+        headers = request_headers(incoming.headers, incoming.wire, upstream, admitted.key)
+        sent_at = time.perf_counter_ns()
+        try:
+            response = await client.send(
+                client.build_request("POST", url, content=self.sent, headers=headers), stream=True
+            )
+        except Exception as error:  # noqa: BLE001 - every error of a connection is mapped
+            failure = _failure(upstream.provider, error)
+            self.record(failure.message)
+            raise failure from None
+        except asyncio.CancelledError:
+            self.record("the client left before the answer")
+            raise
+        self.upstream_time = time.perf_counter_ns() - sent_at
+        self.head = WireHead(status=response.status_code, headers=tuple(response.headers.raw))
+        return _Answer(self, response)
+
+    @property
+    def added(self) -> int:
+        """Microseconds of our own so far."""
+        return max(0, time.perf_counter_ns() - self.began - self.upstream_time) // 1_000
+
+    def exchange(self, error: str = "") -> Exchange:
+        admitted, head = self.admitted, self.head
+        media = "" if head is None else head.header("content-type") or ""
+        return Exchange(
+            wire=admitted.wire,
+            signs=admitted.signs,
+            token=admitted.token.key,
+            attempt=admitted.attempt,
+            provider=admitted.upstream.provider,
+            model=admitted.upstream.model,
+            policy=admitted.policy.mode.value,
+            received=admitted.incoming.data,
+            sent=self.sent,
+            changed="model" if admitted.upstream.is_renamed else "",
+            requested_at=admitted.requested_at,
+            responded_at=None if head is None else datetime.now(UTC),
+            status=None if head is None else head.status,
+            request_id=None if head is None else head.header(admitted.wire.request_id),
+            is_stream="event-stream" in media,
+            head=b"" if head is None else bytes(head),
+            body=b"".join(self.parts),
+            error=error,
+            added=self.first_byte_added,
+            first_byte=self.first_byte,
+        )
+
+    def note_first_byte(self) -> None:
+        self.first_byte_added = self.added
+        self.first_byte = (time.perf_counter_ns() - self.began) // 1_000
+
+    def record(self, error: str = "") -> None:
+        """Have the exchange recorded, once."""
+        if self._is_recorded:
+            return
+        self._is_recorded = True
+        caller, admitted = self.caller, self.admitted
+        self.service.recorder.submit(
+            caller, self.exchange(error), lambda exchange: cost_of(caller, admitted, exchange), self.started
+        )
+
+
+def _failure(provider: str, error: Exception) -> WeftError:
+    from weft.providers.errors import find_own, from_connection  # noqa: PLC0415 - only on failure
+
+    return find_own(error) or from_connection(provider, error, key=None, read_timeout=None)
+
+
+class _Answer(Response):
+    """Passes an upstream's answer on, byte for byte, and has it recorded."""
+
+    def __init__(self, call: _Call, response: "httpx2.Response") -> None:
+        super().__init__(status_code=response.status_code)
+        self.call = call
+        self.response = response
+        self.body = b""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope
+
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                """Stop when the client is gone: the rest would not be read, and costs money."""
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                self.call.record("the client left")
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await self._pass_on(send)
+            tasks.cancel_scope.cancel()
+
+    async def _pass_on(self, send: Send) -> None:
+        call, response = self.call, self.response
+        error = ""
+        try:
+            await send(
+                {"type": "http.response.start", "status": response.status_code, "headers": self._headers()}
+            )
+            call.note_first_byte()
+            async for data in response.aiter_raw():
+                call.parts.append(data)
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+        except (OSError, ClientDisconnect):
+            error = "the client left"
+        except Exception as failure:  # noqa: BLE001 - what came is kept; the broken stream is the client's sign
+            error = _failure(call.admitted.upstream.provider, failure).message
+        finally:
+            call.record(error)
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+        if error:
+            # Ends the connection without its last chunk, so that the client sees that something is missing.
+            raise _BrokenAnswerError(error)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        call = self.call
+        passed = answer_headers(dict(self.response.headers.items()))
+        passed |= {
+            "weft-added-ms": f"{call.added / 1_000:.2f}",
+            "weft-policy": call.admitted.policy.mode.value,
+            "weft-attempt": call.admitted.attempt,
+            "x-accel-buffering": "no",
+        }
+        if call.admitted.upstream.is_renamed:
+            passed["weft-changed"] = "model"
+        if call.service.recorder.failed:
+            passed["weft-not-recorded"] = str(call.service.recorder.failed)
+        return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in passed.items()]
+
+
+class _BrokenAnswerError(Exception):
+    """The upstream's answer ended before its end."""
+
+
+def _add(wire: Wire) -> None:
+    async def endpoint(request: Request) -> Response:
+        return await _forward(request, wire)
+
+    router.add_api_route(f"/{wire.path}", endpoint, methods=["POST"], name=f"proxy_{wire.value}")
+
+
+for _wire in Wire:
+    _add(_wire)
