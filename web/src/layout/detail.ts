@@ -27,28 +27,51 @@ export type LabelRank = (typeof LABEL_RANKS)[number];
 
 const CELL = 64;
 
-/** The labels that are shown: by rank, then in the order given, each only if it touches none before it. */
-export function placeLabels(candidates: readonly LabelCandidate[], gap = 4, most = 400): LabelCandidate[] {
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/**
+ * The labels that are shown: by rank, then in the order given, each only if it touches none before it and no obstacle.
+ *
+ * Several candidates with one key are places for the same label: the first that is free is taken.
+ */
+export function placeLabels(
+  candidates: readonly LabelCandidate[],
+  obstacles: readonly Box[] = [],
+  gap = 4,
+  most = 400,
+): LabelCandidate[] {
   const order = candidates
     .map((label, at) => ({ label, at, rank: LABEL_RANKS.indexOf(label.rank) }))
     .sort((one, other) => one.rank - other.rank || one.at - other.at);
-  const taken = new Map<string, LabelCandidate[]>();
+  const taken = new Map<string, Box[]>();
   const placed: LabelCandidate[] = [];
+  const done = new Set<number>();
+  const occupy = (box: Box, cells: string[]): void => {
+    for (const cell of cells) {
+      const there = taken.get(cell);
+      if (there) there.push(box);
+      else taken.set(cell, [box]);
+    }
+  };
+  for (const box of obstacles) occupy(box, cellsOf(box, 0));
   for (const { label } of order) {
     if (placed.length >= most) break;
+    if (done.has(label.key)) continue;
     const cells = cellsOf(label, gap);
     if (cells.some((cell) => taken.get(cell)?.some((other) => touches(label, other, gap)))) continue;
     placed.push(label);
-    for (const cell of cells) {
-      const there = taken.get(cell);
-      if (there) there.push(label);
-      else taken.set(cell, [label]);
-    }
+    done.add(label.key);
+    occupy(label, cells);
   }
   return placed;
 }
 
-function touches(one: LabelCandidate, other: LabelCandidate, gap: number): boolean {
+function touches(one: Box, other: Box, gap: number): boolean {
   return (
     one.x < other.x + other.width + gap &&
     other.x < one.x + one.width + gap &&
@@ -57,7 +80,7 @@ function touches(one: LabelCandidate, other: LabelCandidate, gap: number): boole
   );
 }
 
-function cellsOf(label: LabelCandidate, gap: number): string[] {
+function cellsOf(label: Box, gap: number): string[] {
   const cells: string[] = [];
   for (
     let column = Math.floor((label.x - gap) / CELL);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { detailAt, placeLabels, type LabelCandidate } from "./detail";
 import { foldRuns } from "./folds";
 import { rowsFromHere } from "./from-here";
-import { LayoutCache } from "./layout-request";
+import { buffersOf, drawTree } from "./drawn-tree";
 import { shapeOf } from "./shape";
 import { randomSequence, skeletonOf } from "./skeleton-sample";
 import { layOut } from "./tidy-tree";
@@ -73,6 +73,8 @@ test("labels are placed by rank until they would touch", () => {
   ]);
   expect(placed.map(({ key }) => key)).toEqual([3, 4]);
   expect(placeLabels([label(1, 0, "other"), label(2, 90, "other")]).map(({ key }) => key)).toEqual([1, 2]);
+  const obstacle = { x: 20, y: 12, width: 6, height: 6 };
+  expect(placeLabels([label(1, 0, "other"), { ...label(1, -100, "other") }], [obstacle]).map(({ x }) => x)).toEqual([-100]);
   expect([0.1, 0.3, 0.8, 0.81].map(detailAt)).toEqual(["density", "dots", "dots", "cards"]);
 });
 
@@ -122,27 +124,8 @@ test("going down goes where the reader went", () => {
   expect(step(shape, 0, "parent", visited)).toBe(0);
 });
 
-test("a layout is made once for a revision", () => {
-  const cache = new LayoutCache();
-  const pack = (Kind: typeof Int32Array | typeof Uint16Array | typeof Uint8Array, values: number[]): string =>
-    btoa(String.fromCharCode(...new Uint8Array(Kind.from(values).buffer)));
-  const answer = (revision: number) => ({
-    nodes: 2,
-    revision,
-    agents: ["a"],
-    ids: "a1 b2",
-    numbers: "",
-    parents: pack(Int32Array, [0, 1]),
-    positions: "",
-    authors: pack(Uint16Array, [0, 0]),
-    kinds: pack(Uint8Array, [0, 0]),
-    flags: pack(Uint8Array, [0, 0]),
-  });
-  const request = { tree: "t", answer: answer(1), shape: {}, fold: {} };
-  const first = cache.draw(request);
-  expect(cache.draw({ ...request, answer: null })).toBe(first);
-  expect(cache.draw({ ...request, answer: answer(1) })).toBe(first);
-  expect(cache.draw({ ...request, answer: answer(2) })).not.toBe(first);
-  cache.forget("t");
-  expect(() => cache.draw({ ...request, answer: null })).toThrow("not loaded");
+test("a drawn tree can be handed over whole", () => {
+  const drawn = drawTree(skeletonOf([0, 1, 2, 2]), { shape: { hoist: 1 } });
+  expect(drawn.marks.count).toBe(3);
+  expect(new Set(buffersOf(drawn)).size).toBe(buffersOf(drawn).length);
 });

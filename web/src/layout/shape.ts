@@ -20,6 +20,8 @@ export interface Shape {
   latest: Int32Array;
 }
 
+export type ShapeColumns = Pick<Skeleton, "nodes" | "parents" | "positions" | "flags">;
+
 export interface ShapeOptions {
   /** Draw what is pruned too. */
   pruned?: boolean;
@@ -28,7 +30,7 @@ export interface ShapeOptions {
 }
 
 /** Undone nodes and annotations are never part of the shape; nor is what hangs below a hidden node. */
-export function shapeOf(skeleton: Skeleton, options: ShapeOptions = {}): Shape {
+export function shapeOf(skeleton: ShapeColumns, options: ShapeOptions = {}): Shape {
   const { nodes, parents, positions, flags } = skeleton;
   const hidden = Flag.undone | Flag.annotation | (options.pruned ? 0 : Flag.pruned);
   const root = options.hoist ?? 0;
