@@ -35,7 +35,7 @@ export default ts.config(
     rules: {
       "svelte/no-at-html-tags": "error",
       // A style attribute would need 'unsafe-inline'; style: directives set properties instead.
-      "svelte/no-inline-styles": ["error", { allowTransitions: true }],
+      "no-restricted-syntax": ["error", { selector: "SvelteAttribute[key.name='style']", message: "Use classes or style: directives." }],
       "svelte/no-navigation-without-resolve": "off", // that is a rule of SvelteKit
       "@typescript-eslint/no-unsafe-assignment": "off", // svelte-check knows the types of components
       "@typescript-eslint/no-unsafe-member-access": "off",

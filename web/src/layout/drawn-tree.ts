@@ -23,6 +23,6 @@ export function drawTree(columns: ShapeColumns, { shape: shaping, fold }: Drawin
 
 /** The arrays of a drawn tree, which are handed over instead of being copied. */
 export function buffersOf({ shape, marks, layout }: DrawnTree): ArrayBuffer[] {
-  const arrays = [...Object.values(shape), ...Object.values(marks), layout.x, layout.y] as unknown[];
-  return arrays.filter((each) => ArrayBuffer.isView(each)).map((each) => each.buffer as ArrayBuffer);
+  const values: unknown[] = [shape, marks, layout].flatMap((each) => Object.values(each) as unknown[]);
+  return values.filter((each) => ArrayBuffer.isView(each)).map((each) => each.buffer as ArrayBuffer);
 }

@@ -41,13 +41,13 @@ export class MapState {
   ) {}
 
   get here(): number {
-    return this.tree.shape.number(this.tree.here) - 1;
+    return this.tree.shape.row(this.tree.here) - 1;
   }
 
   /** The index to begin at; the root, unless a node is hoisted. */
   get top(): number {
     const hoisted = this.hoist();
-    return hoisted ? Math.max(0, this.tree.shape.number(hoisted) - 1) : 0;
+    return hoisted ? Math.max(0, this.tree.shape.row(hoisted) - 1) : 0;
   }
 
   /** Nodes that arrived since the layout was made. */
@@ -77,7 +77,7 @@ export class MapState {
       const text = (rank === "bookmark" && node.metadata.bookmarkLabel) || firstWords(textOf(node.content), 28);
       found.set(index, { text, rank });
     };
-    const { flags } = this.tree.shape;
+    const { flags } = this.tree.shape.skeleton;
     for (let index = 0; index < flags.length; index++) if (flags[index]! & Flag.bookmarked) add(index, "bookmark");
     add(this.here, "here");
     for (const index of this.path) if (childCount(shape, index) > 1) add(index, "branch point");
@@ -98,14 +98,12 @@ export class MapState {
 
   /** Lay the tree out; what is on screen stays where it is, if the node here was drawn before. */
   async layOut(): Promise<void> {
-    const { shape } = this.tree;
-    const size = shape.size;
-    const columns = { revision: shape.revision, nodes: size, parents: shape.parents, positions: shape.positions, flags: shape.flags };
+    const { skeleton, size } = this.tree.shape;
     const keep: number[] = [this.here];
-    for (let index = 0; index < size; index++) if (shape.flags[index]! & Flag.bookmarked) keep.push(index);
+    for (let index = 0; index < size; index++) if (skeleton.flags[index]! & Flag.bookmarked) keep.push(index);
     const fold = { least: 12, keep, closed: [...this.closed], opened: [...this.opened] };
     try {
-      const drawn = await layouts.draw(this.tree.id, columns, { shape: { hoist: this.top }, fold });
+      const drawn = await layouts.draw(this.tree.id, skeleton, { shape: { hoist: this.top }, fold });
       const before = this.placeOf(this.here);
       this.drawn = drawn;
       this.tiles = new Tiles(drawn.marks, drawn.layout);

@@ -5,6 +5,9 @@ import type { Screen } from "../router/routes";
 type Load = () => Promise<{ default: Component }>;
 
 export const SCREENS: Partial<Record<Screen["name"], Load>> = {
+  compare: () => import("../compare/CompareScreen.svelte"),
   grove: () => import("../grove/GroveScreen.svelte"),
+  map: () => import("../map/MapScreen.svelte"),
   reader: () => import("../reader/ReaderScreen.svelte"),
+  search: () => import("../search/SearchScreen.svelte"),
 };

@@ -37,7 +37,7 @@ class GroveState {
     try {
       const [me, { agents }, { preferences }] = await Promise.all([
         api.get("/api/me"),
-        api.get("/api/agents"),
+        api.get("/api/agents", { query: { archived: true } }),
         api.get("/api/preferences"),
       ]);
       for (const agent of agents) this.agents.set(agent.id, agent);
@@ -152,7 +152,7 @@ class GroveState {
   }
 
   private async readAgents() {
-    const { agents } = await api.get("/api/agents");
+    const { agents } = await api.get("/api/agents", { query: { archived: true } });
     for (const agent of agents) this.agents.set(agent.id, agent);
   }
 }
