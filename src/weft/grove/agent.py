@@ -150,9 +150,22 @@ def start_run(
     node: Identified | str | None = None,
 ) -> CollaboratorRun:
     """Start, and return at once; the run reports what happens."""
+    return CollaboratorRun(grove, start_collaboration(grove, agent, text, options, tree=tree, node=node))
+
+
+def start_collaboration(
+    grove: "Grove",
+    agent: str | None,
+    text: str | None,
+    options: RunOptions,
+    *,
+    tree: Identified | str,
+    node: Identified | str | None = None,
+) -> Collaboration:
+    """The same without a reader: it goes on until it has ended or is stopped."""
     place = (ids_of([tree])[0], None if node is None else ids_of([node])[0])
     task = task_for(grove.caller, agent, place, text, options=options)
     run = Collaboration(grove.caller, task)
     register_run(grove.read.store, run)
     run.start()
-    return CollaboratorRun(grove, run)
+    return run

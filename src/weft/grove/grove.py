@@ -1,6 +1,7 @@
 """A grove: one database, everything a person or team owns."""
 
 import atexit
+import sys
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from weft.grove.agent import AgentHandle
     from weft.grove.answer import AnswerStream, TurnAnswer
     from weft.grove.approvals import Approvals
+    from weft.grove.runs import GroveRuns
     from weft.grove.search import SearchHit
     from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
@@ -197,6 +199,13 @@ class Grove:
         from weft.runtime.runners.service import Runners  # noqa: PLC0415 - few calls ask a model
 
         return Runners(self.caller)
+
+    @property
+    def runs(self) -> "GroveRuns":
+        """Generations and runs that go on without their caller: follow, stop, come back to them."""
+        from weft.grove.runs import GroveRuns  # noqa: PLC0415 - few calls ask a model
+
+        return GroveRuns(self)
 
     @property
     def evidence(self) -> "Evidence":
@@ -672,4 +681,7 @@ def _close(store: Store) -> None:
     stop_runs(store)
     stop_workers(store)
     stop_following(store)
+    if (feed := sys.modules.get("weft.runtime.live.feed")) is not None:
+        # Only if something was ever followed: commands do not load it.
+        feed.stop_viewing(store)
     store.close()

@@ -93,6 +93,13 @@ def operation(name: str, summary: str, description: str, value: str = "", /, **f
     return {"operation_id": name, "summary": summary, "responses": responses}
 
 
+def described(name: str, summary: str, description: str, schema: Schema, status: int = 200) -> dict[str, Any]:
+    """The same with the schema of the whole answer."""
+    content = {"application/json": {"schema": schema}}
+    responses = {status: {"description": description, "content": content}}
+    return {"operation_id": name, "summary": summary, "responses": responses}
+
+
 def body_of(schema: Schema, example: object = None) -> dict[str, Any]:
     """Describe the body of a route, which it parses itself."""
     content = {"schema": schema} if example is None else {"schema": schema, "example": example}

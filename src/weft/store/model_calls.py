@@ -27,6 +27,8 @@ class CallRow(NamedTuple):
     """Of the lease that it is made under."""
     holder: str
     held_until: int
+    stopping: bool | None = None
+    """Whether somebody asked for it to stop, in this process or another."""
 
 
 class OpenCall(NamedTuple):

@@ -23,7 +23,9 @@ from weft.runtime.collaboration.run_events import (
     Ending,
     Finished,
     RunEvent,
+    TextChunk,
     Turned,
+    step_of,
 )
 from weft.runtime.collaboration.run_log import RunLog
 from weft.runtime.collaboration.run_loop import RunLoop
@@ -38,6 +40,7 @@ from weft.runtime.contexts.options import ContextOptions
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
+from weft.tree.json import JsonObject
 from weft.tree.node import Node, Status
 from weft.tree.tree import Mode
 
@@ -53,6 +56,9 @@ class Collaboration(RunLoop[RunEvent]):
         self._task = task
         self._session: CommandSession | None = None
         self._exchanges: list[Exchange] = []
+
+    def _step(self, event: RunEvent | TextChunk) -> tuple[str, JsonObject] | None:
+        return step_of(event)
 
     def _break_off(self) -> None:
         super()._break_off()

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from weft.commands.reply import Result
 from weft.errors import WeftError
 from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk
+from weft.tree.json import JsonObject
 from weft.tree.node import Node
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "TextChunk",
     "ThinkingChunk",
     "Turned",
+    "step_of",
 ]
 
 
@@ -81,6 +83,33 @@ class Finished:
     error: WeftError | None = None
     turns: int = 0
     tokens: int = 0
+
+
+def step_of(event: object) -> tuple[str, JsonObject] | None:
+    """An event of a run as it is kept, and as every face gives it: its name and its fields."""
+    match event:
+        case Turned():
+            return "turn", {"turn": event.turn}
+        case Commanded():
+            return "command", {"text": event.text, "think": event.think}
+        case Answered():
+            result = event.result
+            error = result.error
+            return "result", {
+                "number": result.number,
+                "command": result.command,
+                "text": result.text,
+                "shown": result.shown,
+                "ok": result.ok,
+                "code": None if error is None else error.code,
+                "nodes": list(result.nodes),
+            }
+        case Notice():
+            return "notice", {"message": event.message}
+        case Retrying():
+            return "retrying", {"error": event.error.message, "seconds": event.wait}
+        case _:
+            return None
 
 
 RunEvent: TypeAlias = (

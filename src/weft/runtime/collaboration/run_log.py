@@ -21,6 +21,7 @@ from weft.store import schema
 from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState
+from weft.store.run_records import begin_record, close_record
 from weft.store.session import Session
 from weft.store.transaction import Transaction
 from weft.store.tree_queries import node_row
@@ -28,6 +29,7 @@ from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.edge import EdgeType
 from weft.tree.json_names import iso_moment
+from weft.tree.run import RunKind, RunStatus
 
 _CONTINUATION = EDGE_TYPES.index(EdgeType.CONTINUATION)
 
@@ -110,6 +112,15 @@ class RunLog:
                 runner=runner,
             )
             add_run(transaction, row)
+            begin_record(
+                transaction,
+                tree=state.key,
+                run=run,
+                kind=RunKind.COLLABORATION if runner is None else RunKind.ASK,
+                node=start.key,
+                asker=actor.agent,
+                now=scope.now,
+            )
             return row, start
 
         row, start = caller.store.write(work)
@@ -243,6 +254,9 @@ def end_run(transaction: Transaction, state: TreeState, run: str, now: int) -> b
     row = run_row(transaction, state.key, run)
     if row is None:
         return False
+    is_own = row.holder == this_process()
+    status, note = (None, None) if is_own else (RunStatus.FAILED, "its process ended before it did")
+    close_record(transaction, state.key, run, now, status=status, note=note)
     position = transaction.node(state.key, row.head).position
     release_lease(transaction, state, position, now, run=run)
     return drop_run(transaction, state.key, run)

@@ -3,26 +3,42 @@
 import contextlib
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator
 from decimal import Decimal
 from typing import ClassVar, Generic, TypeVar, cast
 
+import orjson
+
 from weft.errors import ConflictError, LimitExceededError, WeftError
 from weft.ids import new_ulid
-from weft.runtime.collaboration.run_events import Ending, Notice, Retrying, ThinkingChunk
+from weft.runtime.collaboration.run_events import Ending, Finished, Notice, Retrying, ThinkingChunk
 from weft.runtime.collaboration.run_log import RunLog
 from weft.runtime.coordination.heartbeat import beating
+from weft.runtime.coordination.idempotency import error_to_wire
+from weft.runtime.coordination.run_stops import watch_stops
 from weft.runtime.generation.answer import TurnObserver
 from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.runtime.generation.run import GenerationRun
 from weft.runtime.generation.start_call import HOLD_SECONDS
 from weft.runtime.generation.start_point import StartPlace
-from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started
+from weft.runtime.generation.stream import EventChannel, Failed, NodeCompleted, Started, TextChunk
 from weft.runtime.operations.executor import Caller
 from weft.store.model_calls import MICROS, spent_on
+from weft.store.run_records import add_steps, close_record
+from weft.store.transaction import Transaction
+from weft.tree.json import JsonObject
 from weft.tree.node import Node
+from weft.tree.run import RunStatus
 
 E = TypeVar("E")
+_STATUSES = {
+    Ending.DONE: RunStatus.COMPLETE,
+    # What came before a limit was reached is its answer.
+    Ending.LIMIT: RunStatus.COMPLETE,
+    Ending.STOPPED: RunStatus.STOPPED,
+    Ending.FAILED: RunStatus.FAILED,
+}
 
 
 class RunLoop(ABC, Generic[E]):
@@ -41,6 +57,8 @@ class RunLoop(ABC, Generic[E]):
         self._stopping = self._expired = self._lost = False
         self._generation: GenerationRun | None = None
         self._log: RunLog | None = None
+        self._steps: deque[tuple[int, str, JsonObject]] = deque()
+        self.channel.tap = self._note_step
         self._attempts: list[str] = []
         self._turns: int = 0
         self._tokens: int = 0
@@ -48,8 +66,12 @@ class RunLoop(ABC, Generic[E]):
         self._thread = threading.Thread(target=self._drive, name=self.thread_name, daemon=True)
 
     @abstractmethod
-    def _work(self) -> E:
+    def _work(self) -> Finished:
         """Do everything; returns the last event."""
+
+    @abstractmethod
+    def _step(self, event: E | TextChunk) -> tuple[str, JsonObject] | None:
+        """An event as it is kept for those who follow the run; None: it is not kept."""
 
     def start(self) -> None:
         self._thread.start()
@@ -58,6 +80,11 @@ class RunLoop(ABC, Generic[E]):
         """No more text and no more steps; what there is, is stored. Returns at once."""
         self._stopping = True
         self._break_off()
+
+    def stop_attempt(self, attempt: str) -> None:
+        """Stop with the call that is being made now: without its answer the run cannot go on."""
+        if self._attempts[-1:] == [attempt]:
+            self.stop()
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until everything is stored."""
@@ -74,8 +101,49 @@ class RunLoop(ABC, Generic[E]):
         except BaseException as error:  # noqa: BLE001 - raised to the reader of the channel
             self.channel.close(error)
         else:
-            self.channel.put(finished)
+            self._keep_ending(finished)
+            self.channel.put(cast("E", finished))
             self.channel.close()
+
+    def _note_step(self, event: E | TextChunk) -> None:
+        """Take a step down; the run's own thread writes it, because others must not wait for the store."""
+        step = self._step(event)
+        if step is not None:
+            self._steps.append((self._turns, *step))
+        if threading.current_thread() is self._thread:
+            self._write_steps()
+
+    def _write_steps(self) -> None:
+        log, steps = self._log, list[tuple[int, str, JsonObject]]()
+        while self._steps:
+            steps.append(self._steps.popleft())
+        if log is None or not steps:
+            return
+
+        def work(transaction: Transaction) -> None:
+            add_steps(transaction, log.row.tree, self.id, steps)
+
+        # They are for those who look on: the run goes on without.
+        with contextlib.suppress(WeftError):
+            self._executor.store.write(work)
+
+    def _keep_ending(self, finished: Finished) -> None:
+        """For those who come back: how it ended."""
+        self._write_steps()
+        log, error = self._log, finished.error
+        if log is None:
+            return
+        status = _STATUSES[finished.ending]
+        failure = None if error is None else orjson.dumps(error_to_wire(error)).decode()
+
+        def work(transaction: Transaction) -> None:
+            now = self._executor.clock()
+            close_record(
+                transaction, log.row.tree, self.id, now, status=status, note=finished.note, error=failure
+            )
+
+        with contextlib.suppress(WeftError):
+            self._executor.store.write(work)
 
     def _break_off(self) -> None:
         with self._guard:
@@ -91,6 +159,7 @@ class RunLoop(ABC, Generic[E]):
     def _alive(self, log: RunLog, seconds: float | None) -> Generator[None]:
         """While this lasts, other processes see that the run goes on, and the clock runs."""
         self._log = log
+        watch_stops(self._executor.store, self.id, self)
         clock = None if seconds is None else threading.Timer(seconds, self._expire)
         if clock is not None:
             clock.daemon = True
@@ -168,6 +237,8 @@ class RunLoop(ABC, Generic[E]):
         node: Node | None = None
         error: WeftError | None = None
         while (event := generation.channel.get()) is not None:
+            if self._steps:
+                self._write_steps()
             if isinstance(event, forwards):
                 self.channel.put(cast("E", event))
             match event:

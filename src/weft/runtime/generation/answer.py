@@ -34,6 +34,7 @@ from weft.providers.events import (
 )
 from weft.redaction import redact
 from weft.runtime.generation.finish_call import Continuation
+from weft.runtime.generation.live_text import LiveText
 from weft.runtime.generation.provider_caches import CreatedCache
 from weft.runtime.generation.start_call import EndedCall, PlannedCall
 from weft.runtime.operations.scope import Scope
@@ -56,8 +57,10 @@ from weft.tree.content import (
 from weft.tree.json import JsonValue
 from weft.tree.json_names import from_microseconds
 from weft.tree.node import Status
+from weft.tree.run import RunStatus
 
-STOPPED = "stopped"
+STOPPED = RunStatus.STOPPED.value
+"""The mark of an attempt that a person stopped."""
 EMPTY = "empty: the model returned no text"
 """The mark of an attempt that is complete and has an empty node."""
 _UNHOLDABLE = re.compile("[\0\ud800-\udfff]")
@@ -85,6 +88,8 @@ class CallProgress:
     """Index of each exchange that was answered with an error before the last, and that error."""
     written: int = 0
     """How many pieces of it are durable."""
+    text: LiveText = field(default_factory=LiveText)
+    """What came so far, for those who follow."""
     _said: list[JsonValue] = field(default_factory=list[JsonValue])
     _wire: list[bytes] = field(default_factory=list[bytes])
     _characters: int = 0
@@ -107,9 +112,9 @@ class CallProgress:
                 self._wire.append(event.data)
                 self.responded_at = now
             case TextDelta() | ThinkingDelta():
-                self._said.append(
-                    ["t" if isinstance(event, TextDelta) else "h", event.choice, clean_text(event.text)]
-                )
+                kind, said = "t" if isinstance(event, TextDelta) else "h", clean_text(event.text)
+                self._said.append([kind, event.choice, said])
+                self.text.add(event.choice, kind, said)
             case ThinkingDone(block) | ToolCalled(block):
                 self._said.append(["b", event.choice, _clean(content_to_wire(block))])
             case Retried():

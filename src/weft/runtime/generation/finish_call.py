@@ -23,11 +23,12 @@ from weft.store.model_calls import PieceRow, drop_call, put_piece, settle
 from weft.store.provider_caches import retire_caches
 from weft.store.request_records import save_manifest
 from weft.store.rows import NodeRow, TreeState
+from weft.store.run_records import close_attempt, close_generation
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.citation import CitedSource, find_citations
 from weft.tree.content import Content, spoken_text
 from weft.tree.edge import EdgeType, Source
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 from weft.tree.node import Node, Status
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class FinishCall(Generating):
     response: RawResponse | None = None
     manifest: bytes = b"{}"
     error: str | None = None
+    failure: JsonObject | None = None
+    """The error as clients get it."""
     earlier: Sequence[EndedCall] = ()
     """Tries before the last one, with what was said to them."""
     lease: tuple[str, int] | None = None
@@ -129,6 +132,7 @@ class FinishCall(Generating):
         ]
         others += self._keep_cache(scope, tree, parent)
         drop_call(scope.transaction, tree.key, row["key"])
+        self._close_run(scope, tree, row, nodes)
         settle(scope.transaction, self.attempt, self.spent)
         if self.releases and self.lease is not None:
             run, token = self.lease
@@ -137,6 +141,15 @@ class FinishCall(Generating):
             self.also_write(scope, tree, [row for _, row in nodes])
         self._record(scope, tree, parent, nodes, [row["ulid"], *others])
         return tuple(node for node, _ in nodes)
+
+    def _close_run(
+        self, scope: Scope, tree: TreeState, row: Mapping[str, Any], nodes: Sequence[tuple[Node, NodeRow]]
+    ) -> None:
+        """For clients that follow the run: what became of the call, and of the run, if it was the last."""
+        made = [(each.choice, node.id) for each, (node, _) in zip(self.continuations, nodes, strict=False)]
+        close_attempt(scope.transaction, tree.key, row["key"], made, self.failure)
+        if self.lease is not None:
+            close_generation(scope.transaction, tree.key, self.lease[0], scope.now)
 
     def _keep_cache(self, scope: Scope, tree: TreeState, parent: NodeRow) -> list[str]:
         """The request that created a cache is evidence like any other; returns the id of its attempt."""

@@ -24,8 +24,10 @@ from weft.runtime.coordination.background import ModelLoop, model_loop
 from weft.runtime.coordination.heartbeat import Heartbeat
 from weft.runtime.coordination.idempotency import Idempotency, error_to_wire
 from weft.runtime.coordination.leases import renew_lease
+from weft.runtime.coordination.run_stops import watch_stops
 from weft.runtime.generation.answer import EMPTY, CallProgress, TurnObserver, UnsavedOutput
 from weft.runtime.generation.finish_call import FinishCall, SaveRequest
+from weft.runtime.generation.live_text import showing_text
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.plan import GenerationPlan, plan_generation
 from weft.runtime.generation.provider_caches import renew_used_cache
@@ -88,7 +90,8 @@ class GenerationRun:
         self._place = place
         self._options = options
         self._loop: ModelLoop = model_loop()
-        self._streaming: set[asyncio.Task[None]] = set()
+        self._streaming: dict[str, asyncio.Task[None]] = {}
+        """By attempt."""
         self._stopping = False
         self._lost: WeftError | None = None
         """Why the generation stopped by itself: its lease is lost."""
@@ -122,7 +125,16 @@ class GenerationRun:
 
     def _stop(self) -> None:
         self._stopping = True
-        for task in self._streaming:
+        for task in self._streaming.values():
+            task.cancel()
+
+    def stop_attempt(self, attempt: str) -> None:
+        """Ask for no more text of one call; the others go on. Returns at once."""
+        self._loop.loop.call_soon_threadsafe(self._stop_attempt, attempt)
+
+    def _stop_attempt(self, attempt: str) -> None:
+        task = self._streaming.get(attempt)
+        if task is not None:
             task.cancel()
 
     async def _drive(self) -> None:
@@ -160,8 +172,16 @@ class GenerationRun:
             partial(plan_generation, self._caller, self._place, self._options, remarks=remarks)
         )
         self.channel.put(
-            Started(tree_id=plan.tree_id, parent_id=plan.parent_id, slots=plan.slots, tokens=plan.tokens)
+            Started(
+                run=plan.started.lease.run,
+                tree_id=plan.tree_id,
+                parent_id=plan.parent_id,
+                slots=plan.slots,
+                tokens=plan.tokens,
+            )
         )
+        if self._caller.actor.run is None:
+            watch_stops(self._caller.store, plan.started.lease.run, self)
         self._left = len(plan.calls)
         heartbeat = Heartbeat(partial(self._renew, plan), hold=HOLD_SECONDS, on_lost=self._lose)
         beating = asyncio.create_task(self._beat(heartbeat))
@@ -183,9 +203,13 @@ class GenerationRun:
 
     async def _call(self, plan: GenerationPlan, call: PlannedCall) -> None:
         progress = CallProgress(call)
+        with showing_text(self._caller.store, call.attempt, progress.text):
+            await self._make_call(plan, call, progress)
+
+    async def _make_call(self, plan: GenerationPlan, call: PlannedCall, progress: CallProgress) -> None:
         saving = asyncio.create_task(self._save_output(plan, progress))
         streaming = asyncio.create_task(self._stream(call, progress))
-        self._streaming.add(streaming)
+        self._streaming[call.attempt] = streaming
         if self._stopping:
             streaming.cancel()
         try:
@@ -198,7 +222,7 @@ class GenerationRun:
         except Exception as error:  # noqa: BLE001 - an adapter's mistake must not cost what came before it
             _log.failure("model call failed", error, model=call.model, attempt=call.attempt)
             progress.error = ProviderError(Trouble.UNKNOWN, _described(error))
-        self._streaming.discard(streaming)
+        del self._streaming[call.attempt]
         saving.cancel()
         await asyncio.gather(saving, return_exceptions=True)
         progress.end()
@@ -313,6 +337,7 @@ class GenerationRun:
             response=progress.response(),
             manifest=call.manifest,
             error=progress.why or (EMPTY if empty else None),
+            failure=None if progress.error is None else error_to_wire(progress.error),
             earlier=progress.earlier(),
             lease=(started.lease.run, started.lease.token),
             generation=started.generation,
@@ -347,7 +372,8 @@ class GenerationRun:
         The answer is kept with its attempt; if even that cannot be stored, the call ends without it.
         """
         why = redact(error.message) if isinstance(error, WeftError) else _described(error)
-        kept = replace(operation, continuations=(), outcome=AttemptOutcome.FAILED, error=why)
+        failure = error_to_wire(error if isinstance(error, WeftError) else StorageError(why))
+        kept = replace(operation, continuations=(), outcome=AttemptOutcome.FAILED, error=why, failure=failure)
         bare = replace(kept, response=None, earlier=(), also_write=None)
         for attempt in (kept, bare):
             try:

@@ -24,11 +24,13 @@ from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import MICROS, CallRow, add_expected
 from weft.store.request_records import save_manifest
 from weft.store.rows import OUTCOMES, NodeRow, TreeState
+from weft.store.run_records import RunAttemptRow, add_attempt, begin_record
 from weft.tree.agent import Agent, Permission
 from weft.tree.attempt import AttemptOutcome, RawResponse
 from weft.tree.citation import CitedSource
 from weft.tree.edge import Source, SourceRole
 from weft.tree.json import JsonValue
+from weft.tree.run import RunKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,15 @@ class StartCalls(Generating):
             source_row(scope, tree, source.node, "use")
         lease, is_borrowed = self._take(scope, tree, parent)
         self._require_room(scope, tree)
+        begin_record(
+            scope.transaction,
+            tree=tree.key,
+            run=lease.run,
+            kind=RunKind.GENERATION,
+            node=parent.key,
+            asker=scope.actor.agent,
+            now=scope.now,
+        )
         begun = [self._begin(scope, tree, parent, lease, call) for call in self.calls]
         payload: dict[str, JsonValue] = {"attempts": [ulid for _, ulid in begun], "parent": parent.ulid}
         if self.chain:
@@ -232,6 +243,7 @@ class StartCalls(Generating):
             scope.now + HELD,
         )
         transaction.add(schema.calls, under_way._asdict())
+        add_attempt(transaction, RunAttemptRow(tree.key, key, lease.run, ulid, call.model, len(call.slots)))
         if call.expected:
             add_expected(
                 transaction,

@@ -36,6 +36,8 @@ class StreamSlot:
 class Started:
     """Everything is checked and written down; the requests are sent now."""
 
+    run: str
+    """The id of the run: its own, or that of the run of several turns that it belongs to."""
     tree_id: str
     parent_id: str
     slots: tuple[StreamSlot, ...]
@@ -141,12 +143,24 @@ class EventChannel(Generic[E]):
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _wakers: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     _closed: bool = False
+    _discarding: bool = False
+    tap: "Callable[[E | TextChunk], None] | None" = None
+    """Called with every event before its reader gets it, in the thread that puts it: keep it short."""
     _error: BaseException | None = None
 
     def put(self, event: "E | TextChunk") -> None:
+        if self.tap is not None:
+            self.tap(event)
         with self._changed:
-            self._waiting.append(event)
-            self._wake()
+            if not self._discarding:
+                self._waiting.append(event)
+                self._wake()
+
+    def discard(self) -> None:
+        """Nobody reads any more: keep nothing of what comes. The run goes on."""
+        with self._changed:
+            self._discarding = True
+            self._waiting.clear()
 
     def close(self, error: BaseException | None = None) -> None:
         """End the stream; `error` is raised to the reader after the last event."""

@@ -34,6 +34,7 @@ from weft.runtime.runners.run_events import (
     ToolEnded,
     ToolStarted,
     TurnNode,
+    step_of_turn,
 )
 from weft.runtime.runners.task import RunnerTask, first_source
 from weft.runtime.runners.tool_results import (
@@ -50,6 +51,7 @@ from weft.runtime.tools.policy import Approver, asked_at_desk
 from weft.runtime.tools.service import ToolRun
 from weft.tree.citation import CitedSource
 from weft.tree.content import ToolCall, ToolResult, plain_text
+from weft.tree.json import JsonObject
 from weft.tree.node import Node
 
 _NOT_IN_NOTES = "not in the notes: nothing was found about this"
@@ -101,6 +103,9 @@ class RunnerRun(RunLoop[RunnerEvent]):
     @property
     def runner(self) -> Runner:
         return self._task.runner
+
+    def _step(self, event: RunnerEvent | TextChunk) -> tuple[str, JsonObject] | None:
+        return step_of_turn(event)
 
     def _work(self) -> Finished:
         task = self._task

@@ -1,5 +1,6 @@
-"""Events as they happen: one stream of server-sent events, resumed at a cursor."""
+"""One stream of server-sent events: what is committed, resumed at a cursor, and what goes on now."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -11,15 +12,19 @@ from starlette.responses import StreamingResponse
 
 from weft.runtime.events.log import Event, EventOptions
 from weft.runtime.events.subscription import Subscription
+from weft.runtime.live.feed import LiveEvent, LiveViewer
 from weft.server.query import query_of, read_query
+from weft.server.run_wire import live_to_wire
 from weft.server.wire import ERRORS, AuthenticatedClient
 from weft.server.worker_threads import in_thread
+from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
 
 router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
 
 _HEARTBEAT = 15.0
 """Seconds between comments, which keep proxies from closing a silent connection."""
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @router.get(
@@ -31,52 +36,72 @@ _HEARTBEAT = 15.0
     openapi_extra=query_of(EventOptions),
 )
 async def follow_events(request: Request, client: AuthenticatedClient) -> StreamingResponse:
-    """Each event's id is the cursor to continue from, also as `Last-Event-ID`."""
+    """Committed events have an id: the cursor to continue from, also as `Last-Event-ID`.
+
+    Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning.
+    """
     options = read_query(request, EventOptions)
     start = request.headers.get("last-event-id") or options.after
-    subscription = await in_thread(request, lambda: client.grove.follow(after=start, trees=options.trees))
-    return StreamingResponse(_stream(request, subscription), media_type="text/event-stream")
+    grove = client.grove
+
+    def open_both() -> tuple[Subscription, LiveViewer]:
+        subscription = grove.follow(after=start, trees=options.trees)
+        return subscription, grove.runs.view(trees=options.trees)
+
+    subscription, viewer = await in_thread(request, open_both)
+    stream = _stream(request, subscription, viewer)
+    return StreamingResponse(stream, media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _stream(request: Request, subscription: Subscription) -> AsyncIterator[bytes]:
+async def _stream(request: Request, subscription: Subscription, viewer: LiveViewer) -> AsyncIterator[bytes]:
+    """Nothing waits for the client: what it does not take stays where it is kept for all."""
     stopping: anyio.Event = request.app.state.stopping
-    send, receive = anyio.create_memory_object_stream[bytes](16)
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_feed, subscription, send.clone())
-            tasks.start_soon(_beat, send.clone())
-            tasks.start_soon(_end, stopping, send)
-            async with receive:
-                async for chunk in receive:
-                    if not chunk:
-                        break
-                    yield chunk
-            tasks.cancel_scope.cancel()
-    finally:
-        subscription.close()
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
 
+    def wake() -> None:
+        # The loop may have ended since; then there is no waiter.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(ready.set)
 
-async def _feed(subscription: Subscription, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
-    with contextlib.suppress(anyio.BrokenResourceError):
-        async for batch in subscription.batches():
-            await send.send(b"".join(map(_event, batch)))
-        await send.send(b"")
-
-
-async def _beat(send: "anyio.abc.ObjectSendStream[bytes]") -> None:
-    with contextlib.suppress(anyio.BrokenResourceError):
-        await send.send(b": following\n\n")
-        while True:
-            await anyio.sleep(_HEARTBEAT)
-            await send.send(b": still here\n\n")
-
-
-async def _end(stopping: anyio.Event, send: "anyio.abc.ObjectSendStream[bytes]") -> None:
-    with contextlib.suppress(anyio.BrokenResourceError):
+    async def end() -> None:
         await stopping.wait()
-        await send.send(b"")
+        ready.set()
+
+    ending = asyncio.create_task(end())
+    subscription.on_events(wake)
+    viewer.on_change(wake)
+    try:
+        yield b": following\n\n"
+        while not stopping.is_set() and not subscription.is_closed:
+            ready.clear()
+            before = subscription.cursor
+            chunk = await in_thread(request, lambda: _news(subscription, viewer))
+            if chunk:
+                yield chunk
+            elif subscription.cursor == before:
+                try:
+                    await asyncio.wait_for(ready.wait(), _HEARTBEAT)
+                except TimeoutError:
+                    yield b": still here\n\n"
+    finally:
+        ending.cancel()
+        subscription.close()
+        viewer.close()
+
+
+def _news(subscription: Subscription, viewer: LiveViewer) -> bytes:
+    # What goes on first: a node that is complete comes after the text that it was.
+    live = b"".join(map(_live, viewer.take()))
+    return live + b"".join(map(_event, subscription.take()))
 
 
 def _event(event: Event) -> bytes:
-    value = json.dumps(to_wire(event), ensure_ascii=False, separators=(",", ":"))
-    return f"id: {event.cursor}\nevent: {event.kind}\ndata: {value}\n\n".encode()
+    return f"id: {event.cursor}\n".encode() + _lines(event.kind, to_wire(event))
+
+
+def _live(event: LiveEvent) -> bytes:
+    return _lines(*live_to_wire(event))
+
+
+def _lines(name: str, value: JsonValue) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()

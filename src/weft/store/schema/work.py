@@ -79,6 +79,7 @@ calls = table(
     Column("token", BigInteger, nullable=False),
     Column("holder", Text, nullable=False),
     Column("held_until", BigInteger, nullable=False),
+    Column("stopping", Boolean),
     ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
     ForeignKeyConstraint(["asker"], ["agents.key"]),
 )
@@ -138,6 +139,55 @@ approvals = table(
     ForeignKeyConstraint(["agent"], ["agents.key"]),
 )
 """What agents may not do unless a person allows it: their runs wait. Decided ones stay for a day."""
+
+run_records = table(
+    "run_records",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("asker", Integer, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("stopping", Boolean, nullable=False),
+    Column("note", Text),
+    Column("error", Text),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+    ForeignKeyConstraint(["asker"], ["agents.key"]),
+    Index(None, "run"),
+    Index(None, "ended_at"),
+)
+"""Generations and runs, under way and ended: what a client that comes back asks for."""
+
+run_attempts = table(
+    "run_attempts",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, nullable=False),
+    Column("ulid", ULID, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("choices", SmallInteger, nullable=False),
+    Column("nodes", Text),
+    Column("error", Text),
+    ForeignKeyConstraint(["tree", "run"], ["run_records.tree", "run_records.run"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["tree", "attempt"], ["attempts.tree", "attempts.key"], ondelete="CASCADE"),
+    Index(None, "ulid"),
+    Index(None, "tree", "run"),
+)
+"""The calls of each run, and the nodes that they became."""
+
+run_steps = table(
+    "run_steps",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("run", ULID, primary_key=True),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("turn", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    ForeignKeyConstraint(["tree", "run"], ["run_records.tree", "run_records.run"], ondelete="CASCADE"),
+)
+"""What a collaborator's or a runner's run did, step by step: commands and their results, tools, notices."""
 
 spending = table(
     "spending",
