@@ -42,7 +42,10 @@ class LiveServer:
     def ask(self, method: str, path: str, body: object = None, *, token: str = KEY, **headers: str):
         """The status and the JSON of an answer."""
         with contextlib.closing(self.connect()) as connection:
-            given = {"Authorization": f"Bearer {token}", **{k.replace("_", "-"): v for k, v in headers.items()}}
+            given = {
+                "Authorization": f"Bearer {token}",
+                **{k.replace("_", "-"): v for k, v in headers.items()},
+            }
             connection.request(method, path, None if body is None else json.dumps(body), given)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())

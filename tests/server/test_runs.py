@@ -155,3 +155,28 @@ def test_a_user_with_rights_on_one_tree_gets_only_what_goes_on_there(address):
         assert server.ask("GET", "/api/runs", token=token)[1]["runs"] == []
         assert server.ask("POST", f"/api/runs/{hidden['id']}/stop", token=token)[0] == 404
         assert server.ask("POST", f"/api/runs/{shown['id']}/stop", token=token)[0] == 403
+
+
+@covers("run.belongs-to-the-server")
+def test_a_question_and_a_collaborator_go_on_in_the_background_and_tell_their_steps(address):
+    replies = "Because.", "Look.\n→ list\n", "I have seen it."
+    with serving(address, *replies) as (server, grove):
+        grove.add_agent(
+            "Muse", model_ref="scripted:muse", permissions=[*"loom:aware loom:write loom:generate".split()]
+        )
+        tree = grove.plant("Talk", "Hello.")
+        with server.follow() as stream:
+            body = {"text": "Why?", "agent": "Slow", "background": True}
+            status, asked = server.ask("POST", f"/api/trees/{tree.id}/ask", body)
+            assert (status, asked["run"]["kind"]) == (202, "ask")
+            stream.until("run", id=asked["run"]["id"], status="complete")
+            body = {"text": "Look around.", "agent": "Muse"}
+            status, begun = server.ask("POST", f"/api/trees/{tree.id}/collaborate", body)
+            assert (status, begun["run"]["kind"]) == (202, "collaboration")
+            events = stream.until("run", id=begun["run"]["id"], status="complete")
+        steps = [data for name, data in events if name == "turn"]
+        assert [each["kind"] for each in steps] == ["turn", "command", "result", "turn"]
+        assert steps[1]["body"] == {"text": "list", "think": False}
+        assert steps[2]["body"]["ok"] is True
+        kept = server.ask("GET", f"/api/runs/{begun['run']['id']}/steps")[1]["steps"]
+        assert kept == steps

@@ -53,10 +53,14 @@ def test_the_tree_leads_every_key_of_what_belongs_to_a_tree():
         assert table.primary_key.columns.keys()[0] == "tree", table.name
         for index in table.indexes:
             first = index.columns.keys()[0]
-            # Following all events, and an agent's latest place, look across trees by nature.
+            # Following all events and runs, finding these by their ids, and an agent's latest place look
+            # across trees by nature.
             assert first == "tree" or index.name in {
                 "ix_events_transaction_number",
                 "ix_cursors_agent_updated_at",
+                "ix_run_records_run",
+                "ix_run_records_ended_at",
+                "ix_run_attempts_ulid",
             }, index.name
 
 

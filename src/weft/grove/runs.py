@@ -1,7 +1,9 @@
 """Runs that belong to the grove and not to their caller: `loom.runs.generate(tree, node)`, `loom.runs.active()`."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from weft.argument_checks import option
 from weft.errors import UnavailableError
 from weft.grove.agent import start_collaboration
 from weft.runtime.collaboration.run_events import Began
@@ -23,6 +25,15 @@ if TYPE_CHECKING:
 E = TypeVar("E")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollaborationOptions(RunOptions):
+    """What a collaborator is asked in a tree, and how its run goes."""
+
+    text: str | None = option(None, "What to say to it; default: it answers the node.")
+    agent: str | None = option(None, "Its name or id; default: the grove's.")
+    node: str | None = option(None, "The node; default: the current one.")
+
+
 class GroveRuns:
     """Starts runs that go on by themselves, and finds those of all processes."""
 
@@ -42,11 +53,10 @@ class GroveRuns:
         """Say a question and start to answer it."""
         return self._runs.read(_begun(self._grove.runners.start(tree, options).channel))
 
-    def collaborate(
-        self, tree: str, text: str | None, options: RunOptions, *, agent: str | None, node: str | None
-    ) -> RunRecord:
+    def collaborate(self, tree: str, options: CollaborationOptions) -> RunRecord:
         """Let a collaborator work on something."""
-        run = start_collaboration(self._grove, agent, text, options, tree=tree, node=node)
+        grove, text = self._grove, options.text
+        run = start_collaboration(grove, options.agent, text, options, tree=tree, node=options.node)
         return self._runs.read(_begun(run.channel))
 
     def active(self, tree: str | None = None) -> list[RunRecord]:

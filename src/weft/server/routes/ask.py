@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from weft.errors import WeftError
+from weft.errors import InvalidInputError, WeftError
 from weft.grove.answer import AnswerStream, start_answer
 from weft.runtime.collaboration.run_events import Began, Finished, Turned
 from weft.runtime.generation.stream import Notice, Retrying, TextChunk, ThinkingChunk, ToolCallChunk
@@ -24,6 +24,7 @@ from weft.runtime.runners.run_events import (
 )
 from weft.server.query import body_schema, read_body
 from weft.server.routes.trees import TreeId
+from weft.server.run_wire import run_to_wire
 from weft.server.wire import (
     BOOLEAN,
     ERRORS,
@@ -40,8 +41,12 @@ from weft.tree.json_names import to_wire
 
 router = APIRouter(prefix="/api/trees", tags=["answers"], responses=ERRORS)
 
-_STREAM = "stream"
-_BODY = body_schema(AskOptions, stream={**BOOLEAN, "description": "Answer with server-sent events."})
+_STREAM, _BACKGROUND = "stream", "background"
+_BODY = body_schema(
+    AskOptions,
+    stream={**BOOLEAN, "description": "Answer with server-sent events."},
+    background={**BOOLEAN, "description": "Answer at once with the run (202), which goes on by itself."},
+)
 _APPROVAL_SECONDS = 120.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -62,14 +67,20 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     openapi_extra=body_of(_BODY, {"text": "Why does she hesitate?", "runner": "chat"}),
 )
 async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Response:
-    """The question becomes a node, and the answer one below it. If the client goes away, it stops."""
+    """The question becomes a node, and the answer one below it.
+
+    If the client goes away, it stops; with `background` it goes on and belongs to the server.
+    """
     body = dict(await read_object(request))
-    wants_stream = body.pop(_STREAM, False) is True
+    wants_stream, in_background = (_flag(body, name) for name in (_STREAM, _BACKGROUND))
     options = read_body(body, AskOptions)
     if options.approval_seconds is None:
         # The client shows what waits for a person: GET /api/approvals, or the stream of events.
         options = replace(options, approval_seconds=_APPROVAL_SECONDS)
     grove = client.grove
+    if in_background:
+        run = await in_thread(request, lambda: grove.runs.ask(tree, options))
+        return JsonAnswer({"run": run_to_wire(run)}, status_code=202)
     stream = await in_thread(request, lambda: start_answer(grove, grove.tree(tree).id, options))
     if wants_stream:
         return StreamingResponse(_events(stream), media_type="text/event-stream", headers=_HEADERS)
@@ -78,6 +89,13 @@ async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Re
         return JsonAnswer((await stream.result_async()).to_wire())
     finally:
         watching.cancel()
+
+
+def _flag(body: dict[str, JsonValue], name: str) -> bool:
+    value = body.pop(name, False)
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be true or false", path=name)
+    return value
 
 
 async def _stop_with_client(request: Request, stream: AnswerStream) -> None:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
+from weft.grove.runs import CollaborationOptions
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.live.runs import KINDS
 from weft.server.query import body_schema, query_of, read_body, read_query
@@ -94,6 +95,32 @@ async def _generate(request: Request, client: AuthenticatedClient) -> JsonAnswer
     return await in_thread(request, work)
 
 
+_COLLABORATE = body_schema(CollaborationOptions)
+
+
+@router.post(
+    "/trees/{tree}/collaborate",
+    status_code=202,
+    **described(
+        "collaborate", "Let a collaborator work on something", "The run, which goes on.", _ACCEPTED, 202
+    ),
+    openapi_extra={
+        "parameters": path_parameters(["tree"]),
+        **body_of(_COLLABORATE, {"text": "Look around.", "agent": "Muse"}),
+    },
+)
+async def collaborate(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+    """A loom-aware agent answers in turns, with commands in between, which `turn` events tell."""
+    tree = path_values(request)["tree"]
+    options = read_body(await read_object(request), CollaborationOptions)
+
+    def work() -> JsonAnswer:
+        run = client.grove.runs.collaborate(tree, options)
+        return JsonAnswer({"run": run_to_wire(run)}, status_code=202)
+
+    return await in_thread(request, work)
+
+
 for _path, _named, _where in (
     ("/trees/{tree}/generate", "generateAtCursor", "at your cursor"),
     ("/trees/{tree}/nodes/{node}/generate", "generate", "below a node"),
@@ -128,12 +155,15 @@ def _read_route(
 
     names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
     query: list[dict[str, Any]] = [] if options is None else query_of(options)["parameters"]
+    body = {} if method == "GET" else body_of(object_of())
+    if body:
+        body["requestBody"]["required"] = False
     router.add_api_route(
         path,
         endpoint,
         methods=[method],
         **described(name, summary, "The answer.", schema),
-        openapi_extra={"parameters": [*path_parameters(names), *query]},
+        openapi_extra={"parameters": [*path_parameters(names), *query], **body},
     )
 
 
