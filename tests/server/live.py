@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Self
 
 import uvicorn
 
@@ -65,7 +66,7 @@ class Followed:
         # Its first line says that it follows.
         assert self.answer.readline().startswith(b": following")
 
-    def __enter__(self) -> "Followed":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -159,10 +159,10 @@ def test_a_user_with_rights_on_one_tree_gets_only_what_goes_on_there(address):
 
 @covers("run.belongs-to-the-server")
 def test_a_question_and_a_collaborator_go_on_in_the_background_and_tell_their_steps(address):
-    replies = "Because.", "Look.\n→ list\n", "I have seen it."
+    replies = "Because.", "Look.\n→ help\n", "I have seen it."
     with serving(address, *replies) as (server, grove):
         grove.add_agent(
-            "Muse", model_ref="scripted:muse", permissions=[*"loom:aware loom:write loom:generate".split()]
+            "Muse", model_ref="scripted:muse", permissions=["loom_aware", "loom_write", "loom_generate"]
         )
         tree = grove.plant("Talk", "Hello.")
         with server.follow() as stream:
@@ -176,7 +176,7 @@ def test_a_question_and_a_collaborator_go_on_in_the_background_and_tell_their_st
             events = stream.until("run", id=begun["run"]["id"], status="complete")
         steps = [data for name, data in events if name == "turn"]
         assert [each["kind"] for each in steps] == ["turn", "command", "result", "turn"]
-        assert steps[1]["body"] == {"text": "list", "think": False}
+        assert steps[1]["body"] == {"text": "help", "think": False}
         assert steps[2]["body"]["ok"] is True
         kept = server.ask("GET", f"/api/runs/{begun['run']['id']}/steps")[1]["steps"]
         assert kept == steps

@@ -15,6 +15,7 @@ from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.live.runs import KINDS
 from weft.server.query import body_schema, query_of, read_body, read_query
 from weft.server.routes.operations import path_parameters, path_values
+from weft.server.routes.trees import TreeId
 from weft.server.run_wire import RUN, run_to_wire
 from weft.server.wire import (
     ERRORS,
@@ -104,14 +105,10 @@ _COLLABORATE = body_schema(CollaborationOptions)
     **described(
         "collaborate", "Let a collaborator work on something", "The run, which goes on.", _ACCEPTED, 202
     ),
-    openapi_extra={
-        "parameters": path_parameters(["tree"]),
-        **body_of(_COLLABORATE, {"text": "Look around.", "agent": "Muse"}),
-    },
+    openapi_extra=body_of(_COLLABORATE, {"text": "Look around.", "agent": "Muse"}),
 )
-async def collaborate(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+async def collaborate(request: Request, client: AuthenticatedClient, tree: TreeId) -> JsonAnswer:
     """A loom-aware agent answers in turns, with commands in between, which `turn` events tell."""
-    tree = path_values(request)["tree"]
     options = read_body(await read_object(request), CollaborationOptions)
 
     def work() -> JsonAnswer:
