@@ -22,6 +22,7 @@ from weft.server.middleware import PAGE_POLICY, Guard
 from weft.server.routes import (
     ask,
     events,
+    evidence,
     imports,
     operations,
     proxy,
@@ -177,6 +178,7 @@ ROUTERS = (
     tools.router,
     operations.router,
     views.router,
+    evidence.router,
     imports.router,
     runs.router,
     events.router,
