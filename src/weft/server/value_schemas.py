@@ -19,6 +19,7 @@ from weft.runtime.views.skeleton import Skeleton
 from weft.server.wire import BOOLEAN, ERROR, NUMBER, TEXT, Schema, array, object_of, reference_to
 from weft.tree.access import Membership, Token, User
 from weft.tree.agent import Agent
+from weft.tree.approval import Approval, TreeGrants
 from weft.tree.authorship import AuthorSpan
 from weft.tree.content import Audio, Image, Mixed, Text, Thinking, ToolCall, ToolResult
 from weft.tree.document import Document, Revision
@@ -30,8 +31,21 @@ from weft.tree.text_diff import Difference
 from weft.tree.tree import Cursor, Tree
 
 VALUES: tuple[type, ...] = (
-    *(Agent, AuthorSpan, CollapsedRange, Cursor, Document, Event, HistoryEntry, Link, Membership, Node),
+    *(
+        Agent,
+        Approval,
+        AuthorSpan,
+        CollapsedRange,
+        Cursor,
+        Document,
+        Event,
+        HistoryEntry,
+        Link,
+        Membership,
+        Node,
+    ),
     *(Difference, HistoryStep, Hit, Project, Provenance, Revision, Skeleton, Tag, Token, Tree, User, Vault),
+    TreeGrants,
 )
 """What answers consist of; the document names each of them."""
 

@@ -63,6 +63,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what agents wait for a person to allow */
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{approval}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what an agent asked for, and what became of it */
+        get: operations["readApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{approval}/allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Allow approval
+         * @description Allow what an agent asks for: once, or always in this tree. An owner allows permissions and trees.
+         */
+        post: operations["allowApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{approval}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny approval
+         * @description Deny what an agent asks for: its run goes on without it.
+         */
+        post: operations["denyApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attempts/{attempt}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop one call of a run */
+        post: operations["stopAttempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/attempts/{attempt}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the text of an attempt from an offset on */
+        get: operations["readAttemptText"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/calibrations": {
         parameters: {
             query?: never;
@@ -193,7 +301,9 @@ export interface paths {
         };
         /**
          * Follow events
-         * @description Each event's id is the cursor to continue from, also as `Last-Event-ID`.
+         * @description Committed events have an id: the cursor to continue from, also as `Last-Event-ID`.
+         *
+         *     Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning.
          */
         get: operations["followEvents"];
         put?: never;
@@ -556,6 +666,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the runs under way */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a run */
+        get: operations["readRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what a collaborator's or a runner's run did */
+        get: operations["readRunSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a run */
+        post: operations["stopRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/search": {
         parameters: {
             query?: never;
@@ -821,7 +999,9 @@ export interface paths {
         put?: never;
         /**
          * Ask a question and answer it with a runner
-         * @description The question becomes a node, and the answer one below it. If the client goes away, it stops.
+         * @description The question becomes a node, and the answer one below it.
+         *
+         *     If the client goes away, it stops; with `background` it goes on and belongs to the server.
          */
         post: operations["ask"];
         delete?: never;
@@ -879,6 +1059,26 @@ export interface paths {
          */
         put: operations["typeText"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/collaborate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a collaborator work on something
+         * @description A loom-aware agent answers in turns, with commands in between, which `turn` events tell.
+         */
+        post: operations["collaborate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -962,6 +1162,49 @@ export interface paths {
          *         Offsets count characters of the committed text from the root to the cursor.
          */
         post: operations["erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/generate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Generate continuations at your cursor
+         * @description The generation goes on when the client leaves: follow it on /api/events, or read its text.
+         */
+        post: operations["generateAtCursor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what agents may do in a tree without being asked */
+        get: operations["listGrants"];
+        /**
+         * Grant
+         * @description Let an agent use a tool, or have a permission, in one tree; with `allowed` false, no longer.
+         *
+         *         Only a person grants. A tool that a policy denies stays denied.
+         */
+        put: operations["grant"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1192,6 +1435,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/nodes/{node}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download everything needed to check a node elsewhere */
+        get: operations["readBundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/nodes/{node}/children": {
         parameters: {
             query?: never;
@@ -1307,6 +1567,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/nodes/{node}/generate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Generate continuations below a node
+         * @description The generation goes on when the client leaves: follow it on /api/events, or read its text.
+         */
+        post: operations["generate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/nodes/{node}/include": {
         parameters: {
             query?: never;
@@ -1403,6 +1683,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/nodes/{node}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the request that a node answers, as it was sent */
+        get: operations["readRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/nodes/{node}/response": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the response that a node came from, as it was received */
+        get: operations["readResponse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/nodes/{node}/restore": {
         parameters: {
             query?: never;
@@ -1456,6 +1770,23 @@ export interface paths {
          *         `at` is an offset, or a text that the second half begins with.
          */
         post: operations["split"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/nodes/{node}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the probabilities of a node's tokens */
+        get: operations["readTokens"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1619,6 +1950,23 @@ export interface paths {
         };
         /** Read the shape of a tree */
         get: operations["readSkeleton"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what a tree's requests consisted of, and how much of them was cached */
+        get: operations["readStatistics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1951,6 +2299,31 @@ export interface components {
             permissions: ("loom_aware" | "loom_write" | "loom_generate" | "doc_read" | "doc_write")[];
             /** @enum {unknown} */
             type: "human" | "model";
+        };
+        Approval: {
+            agent: string;
+            agentId: string;
+            arguments: {
+                [key: string]: string | number | (number | null) | boolean | unknown[] | {
+                    [key: string]: unknown;
+                } | null;
+            };
+            /** Format: date-time */
+            askedAt: string;
+            decidedAt: string | null;
+            decidedBy: string | null;
+            description: string;
+            /** Format: date-time */
+            expiresAt: string;
+            id: string;
+            name: string;
+            nodeId: string;
+            run: string;
+            /** @enum {unknown} */
+            state: "pending" | "allowed" | "allowed_in_tree" | "denied" | "expired" | "interrupted";
+            /** @enum {unknown} */
+            subject: "tool" | "permission";
+            treeId: string;
         };
         AuthorSpan: {
             authorId: string;
@@ -2323,6 +2696,12 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        TreeGrants: {
+            agent: string;
+            agentId: string;
+            permissions: string[];
+            tools: string[];
+        };
         Usage: {
             cachedRead: number | null;
             cachedWrite: number | null;
@@ -2505,6 +2884,228 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Agent"];
+                };
+            };
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description Include those that were decided in the last day. */
+                decided?: boolean;
+                /** @description Only in this tree. */
+                tree?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        approvals: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    readApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                    };
+                };
+            };
+        };
+    };
+    allowApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    inTree?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    denyApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    stopAttempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                attempt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        attempts: {
+                            /** @description Id of the agent that answers. */
+                            agent: string;
+                            choice: number;
+                            cost: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            /** @description The attempt's; the choices of one call share it. */
+                            id: string;
+                            model: string;
+                            /** @description Its name. */
+                            name: string;
+                            node: string | null;
+                            /** @description Characters of its text that have come. */
+                            offset: number;
+                            /** @description The node that is continued. */
+                            parent: string;
+                            run: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "interrupted" | "failed";
+                            tree: string;
+                            usage: {
+                                cachedRead?: number | null;
+                                cachedWrite?: number | null;
+                                completion?: number | null;
+                                prompt?: number | null;
+                                total?: number | null;
+                            } | null;
+                        }[];
+                        endedAt: string | null;
+                        error: {
+                            code: string;
+                            error: string;
+                            hint?: string;
+                            retry?: string;
+                        } | null;
+                        id: string;
+                        /** @enum {unknown} */
+                        kind: "generation" | "ask" | "collaboration";
+                        /** @description The node that is answered. */
+                        node: string;
+                        note: string | null;
+                        startedAt: string;
+                        /** @enum {unknown} */
+                        status: "running" | "complete" | "stopped" | "failed";
+                        stopping: boolean;
+                        tree: string;
+                    };
+                };
+            };
+        };
+    };
+    readAttemptText: {
+        parameters: {
+            query?: {
+                /** @description Of this choice of the call. */
+                choice?: number;
+                /** @description text or thinking. */
+                kind?: string;
+                /** @description From this character on. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                attempt: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        attempt: string;
+                        choice: number;
+                        end: number;
+                        /** @enum {unknown} */
+                        kind: "text" | "thinking";
+                        node?: string | null;
+                        offset: number;
+                        status: string;
+                        text: string;
+                    };
                 };
             };
         };
@@ -3620,6 +4221,264 @@ export interface operations {
             };
         };
     };
+    listRuns: {
+        parameters: {
+            query?: {
+                /** @description Only of this tree. */
+                tree?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        runs: {
+                            attempts: {
+                                /** @description Id of the agent that answers. */
+                                agent: string;
+                                choice: number;
+                                cost: string | null;
+                                error: {
+                                    code: string;
+                                    error: string;
+                                    hint?: string;
+                                    retry?: string;
+                                } | null;
+                                /** @description The attempt's; the choices of one call share it. */
+                                id: string;
+                                model: string;
+                                /** @description Its name. */
+                                name: string;
+                                node: string | null;
+                                /** @description Characters of its text that have come. */
+                                offset: number;
+                                /** @description The node that is continued. */
+                                parent: string;
+                                run: string;
+                                /** @enum {unknown} */
+                                status: "running" | "complete" | "interrupted" | "failed";
+                                tree: string;
+                                usage: {
+                                    cachedRead?: number | null;
+                                    cachedWrite?: number | null;
+                                    completion?: number | null;
+                                    prompt?: number | null;
+                                    total?: number | null;
+                                } | null;
+                            }[];
+                            endedAt: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            id: string;
+                            /** @enum {unknown} */
+                            kind: "generation" | "ask" | "collaboration";
+                            /** @description The node that is answered. */
+                            node: string;
+                            note: string | null;
+                            startedAt: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "stopped" | "failed";
+                            stopping: boolean;
+                            tree: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    readRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        attempts: {
+                            /** @description Id of the agent that answers. */
+                            agent: string;
+                            choice: number;
+                            cost: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            /** @description The attempt's; the choices of one call share it. */
+                            id: string;
+                            model: string;
+                            /** @description Its name. */
+                            name: string;
+                            node: string | null;
+                            /** @description Characters of its text that have come. */
+                            offset: number;
+                            /** @description The node that is continued. */
+                            parent: string;
+                            run: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "interrupted" | "failed";
+                            tree: string;
+                            usage: {
+                                cachedRead?: number | null;
+                                cachedWrite?: number | null;
+                                completion?: number | null;
+                                prompt?: number | null;
+                                total?: number | null;
+                            } | null;
+                        }[];
+                        endedAt: string | null;
+                        error: {
+                            code: string;
+                            error: string;
+                            hint?: string;
+                            retry?: string;
+                        } | null;
+                        id: string;
+                        /** @enum {unknown} */
+                        kind: "generation" | "ask" | "collaboration";
+                        /** @description The node that is answered. */
+                        node: string;
+                        note: string | null;
+                        startedAt: string;
+                        /** @enum {unknown} */
+                        status: "running" | "complete" | "stopped" | "failed";
+                        stopping: boolean;
+                        tree: string;
+                    };
+                };
+            };
+        };
+    };
+    readRunSteps: {
+        parameters: {
+            query?: {
+                /** @description Only after this step. */
+                after?: number;
+                /** @description How many steps, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        steps: Record<string, never>[];
+                    };
+                };
+            };
+        };
+    };
+    stopRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        attempts: {
+                            /** @description Id of the agent that answers. */
+                            agent: string;
+                            choice: number;
+                            cost: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            /** @description The attempt's; the choices of one call share it. */
+                            id: string;
+                            model: string;
+                            /** @description Its name. */
+                            name: string;
+                            node: string | null;
+                            /** @description Characters of its text that have come. */
+                            offset: number;
+                            /** @description The node that is continued. */
+                            parent: string;
+                            run: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "interrupted" | "failed";
+                            tree: string;
+                            usage: {
+                                cachedRead?: number | null;
+                                cachedWrite?: number | null;
+                                completion?: number | null;
+                                prompt?: number | null;
+                                total?: number | null;
+                            } | null;
+                        }[];
+                        endedAt: string | null;
+                        error: {
+                            code: string;
+                            error: string;
+                            hint?: string;
+                            retry?: string;
+                        } | null;
+                        id: string;
+                        /** @enum {unknown} */
+                        kind: "generation" | "ask" | "collaboration";
+                        /** @description The node that is answered. */
+                        node: string;
+                        note: string | null;
+                        startedAt: string;
+                        /** @enum {unknown} */
+                        status: "running" | "complete" | "stopped" | "failed";
+                        stopping: boolean;
+                        tree: string;
+                    };
+                };
+            };
+        };
+    };
     search: {
         parameters: {
             query: {
@@ -4142,8 +5001,12 @@ export interface operations {
                 "application/json": {
                     /** @description The agent that answers; default: the default agent. */
                     agent?: string;
+                    /** @description How long a tool with effects waits for a person's approval on any face; default: it is refused where the caller cannot ask a person, and over HTTP it waits two minutes. */
+                    approvalSeconds?: number;
                     /** @description Items of the question: notes, pages, documents, nodes. */
                     attachments?: string[];
+                    /** @description Answer at once with the run (202), which goes on by itself. */
+                    background?: boolean;
                     /** @description Instructions for the form of the answer, given once before the question. */
                     composer?: string;
                     /** @description What this run may cost; the grove's spend caps hold as well. */
@@ -4319,6 +5182,128 @@ export interface operations {
             };
         };
     };
+    collaborate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A tree's id. */
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Look around.",
+                 *       "agent": "Muse"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Its name or id; default: the grove's. */
+                    agent?: string;
+                    /** @description What this run may cost; the grove's spend caps hold as well. */
+                    dollars?: number | string;
+                    /** @description What counts tokens: an estimator, a function, or a name. */
+                    estimator?: string;
+                    /** @description The budget in tokens; default: what the model's window leaves. */
+                    limit?: number;
+                    /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
+                    maxTokens?: number;
+                    /** @description The node; default: the current one. */
+                    node?: string;
+                    /** @description Settings by name, for this call only. */
+                    preferences?: Record<string, never>;
+                    /** @description Log the request in layers, as it is sent. */
+                    recordPayload?: boolean;
+                    /** @description How long it may take. */
+                    seconds?: number;
+                    /** @description Makes sampling repeatable, where the provider can. */
+                    seed?: number;
+                    /** @description The sampling temperature. */
+                    temperature?: number;
+                    /** @description What to say to it; default: it answers the node. */
+                    text?: string;
+                    /** @description Seconds without a word after which the call fails. */
+                    timeout?: number;
+                    /** @description Tokens of its answers and of its commands' results, together. */
+                    tokens?: number;
+                    /** @description How often the model may answer. */
+                    turns?: number;
+                    /** @description In a loop without a person: a paid model then needs a spend cap. */
+                    unattended?: boolean;
+                    /** @description The model's window; default: the agent's `contextWindow`, else what its provider says. */
+                    window?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The run, which goes on. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        run: {
+                            attempts: {
+                                /** @description Id of the agent that answers. */
+                                agent: string;
+                                choice: number;
+                                cost: string | null;
+                                error: {
+                                    code: string;
+                                    error: string;
+                                    hint?: string;
+                                    retry?: string;
+                                } | null;
+                                /** @description The attempt's; the choices of one call share it. */
+                                id: string;
+                                model: string;
+                                /** @description Its name. */
+                                name: string;
+                                node: string | null;
+                                /** @description Characters of its text that have come. */
+                                offset: number;
+                                /** @description The node that is continued. */
+                                parent: string;
+                                run: string;
+                                /** @enum {unknown} */
+                                status: "running" | "complete" | "interrupted" | "failed";
+                                tree: string;
+                                usage: {
+                                    cachedRead?: number | null;
+                                    cachedWrite?: number | null;
+                                    completion?: number | null;
+                                    prompt?: number | null;
+                                    total?: number | null;
+                                } | null;
+                            }[];
+                            endedAt: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            id: string;
+                            /** @enum {unknown} */
+                            kind: "generation" | "ask" | "collaboration";
+                            /** @description The node that is answered. */
+                            node: string;
+                            note: string | null;
+                            startedAt: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "stopped" | "failed";
+                            stopping: boolean;
+                            tree: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
     commitBuffer: {
         parameters: {
             query?: never;
@@ -4421,6 +5406,235 @@ export interface operations {
                 content: {
                     "application/json": {
                         nodes: components["schemas"]["Node"][];
+                    };
+                };
+            };
+        };
+    };
+    generateAtCursor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "n": 2
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Text added to the system prompt. */
+                    addendum?: string;
+                    /** @description The agent that answers; default: the default agent. */
+                    agent?: string;
+                    /** @description Several agents, to compare: each gives n. */
+                    agents?: string[];
+                    /** @description True includes the annotations on the path's nodes, a list those of these nodes. */
+                    annotations?: boolean | string[];
+                    /** @description The moment that relative times are told from; default: now. */
+                    asOf?: string;
+                    /** @description What happens to changed items: refresh or append. */
+                    changed?: string;
+                    /** @description Whether the model continues a document as it is; references go to chat models only. */
+                    completion?: boolean;
+                    /** @description Further nodes that the answer draws on. */
+                    context?: string[];
+                    /** @description What counts tokens: an estimator, a function, or a name. */
+                    estimator?: string;
+                    /** @description False shows notes and documents as they were when they were attached. */
+                    fresh?: boolean;
+                    /** @description Further nodes that are instructions. */
+                    instructions?: string[];
+                    /** @description Where items are placed: system or inline. */
+                    library?: string;
+                    /** @description The budget in tokens; default: what the model's window leaves. */
+                    limit?: number;
+                    /** @description How many likeliest tokens to record at each place. */
+                    logprobs?: number;
+                    /** @description A loom-aware agent's view of the tree. */
+                    loomContext?: string;
+                    /** @description Dollars; a call that could cost more is refused. */
+                    maxPrice?: number | string;
+                    /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
+                    maxTokens?: number;
+                    /** @description A loom-aware agent's memory, which is not cached. */
+                    memoryBlock?: string;
+                    /** @description How many continuations, by each agent. */
+                    n?: number;
+                    /** @description Settings by name, for this call only. */
+                    preferences?: Record<string, never>;
+                    /** @description Whether a request may end with an assistant's message. */
+                    prefill?: boolean;
+                    /** @description Whether the provider caches prefixes; default: what it says. */
+                    prefixCache?: boolean;
+                    /** @description Log the request in layers, as it is sent. */
+                    recordPayload?: boolean;
+                    /** @description Makes sampling repeatable, where the provider can. */
+                    seed?: number;
+                    /** @description The share of the budget by which a cut moves; 0 cuts exactly. */
+                    step?: number;
+                    /** @description Texts that end the answer. */
+                    stop?: string[];
+                    /** @description What happens to a path that is too long: truncateMiddle, rollingWindow or stopAtLimit. */
+                    strategy?: string;
+                    /** @description How many turns stay in full, after summaries of the earlier ones. */
+                    strip?: number;
+                    /** @description Replaces the turns before the strip; default: the nodes' summaries. */
+                    summary?: string;
+                    /** @description Whether system messages may stand in mid-conversation; default: what the provider takes. */
+                    systemAnywhere?: boolean;
+                    /** @description The sampling temperature. */
+                    temperature?: number;
+                    /** @description Input that is not a node yet; in a buffer it replaces the working buffer. */
+                    text?: string;
+                    /** @description Seconds without a word after which the call fails. */
+                    timeout?: number;
+                    /** @description Whether the model has tool calling; default: what it says. Without it, calls are words. */
+                    toolCalling?: boolean;
+                    /** @description Whether the model may call its tools: auto, none or required. */
+                    toolChoice?: string;
+                    /** @description Descriptions of the tools that the model may call. */
+                    toolDescriptions?: string;
+                    /** @description Sample from this share of the likeliest tokens. */
+                    topP?: number;
+                    /** @description In a loop without a person: a paid model then needs a spend cap. */
+                    unattended?: boolean;
+                    /** @description The model's window; default: the agent's `contextWindow`, else what its provider says. */
+                    window?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The run, which goes on. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        run: {
+                            attempts: {
+                                /** @description Id of the agent that answers. */
+                                agent: string;
+                                choice: number;
+                                cost: string | null;
+                                error: {
+                                    code: string;
+                                    error: string;
+                                    hint?: string;
+                                    retry?: string;
+                                } | null;
+                                /** @description The attempt's; the choices of one call share it. */
+                                id: string;
+                                model: string;
+                                /** @description Its name. */
+                                name: string;
+                                node: string | null;
+                                /** @description Characters of its text that have come. */
+                                offset: number;
+                                /** @description The node that is continued. */
+                                parent: string;
+                                run: string;
+                                /** @enum {unknown} */
+                                status: "running" | "complete" | "interrupted" | "failed";
+                                tree: string;
+                                usage: {
+                                    cachedRead?: number | null;
+                                    cachedWrite?: number | null;
+                                    completion?: number | null;
+                                    prompt?: number | null;
+                                    total?: number | null;
+                                } | null;
+                            }[];
+                            endedAt: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            id: string;
+                            /** @enum {unknown} */
+                            kind: "generation" | "ask" | "collaboration";
+                            /** @description The node that is answered. */
+                            node: string;
+                            note: string | null;
+                            startedAt: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "stopped" | "failed";
+                            stopping: boolean;
+                            tree: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    listGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        grants: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent": "Ada",
+                 *       "subject": "tool",
+                 *       "name": "files.write"
+                 *     }
+                 */
+                "application/json": {
+                    agent: string;
+                    allowed?: boolean;
+                    name: string;
+                    /** @enum {unknown} */
+                    subject: "tool" | "permission";
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        grants: components["schemas"]["TreeGrants"][];
                     };
                 };
             };
@@ -4892,6 +6106,30 @@ export interface operations {
             };
         };
     };
+    readBundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bundle. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                    "application/zip": unknown;
+                };
+            };
+        };
+    };
     readChildren: {
         parameters: {
             query?: never;
@@ -5186,6 +6424,171 @@ export interface operations {
             };
         };
     };
+    generate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "n": 2
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Text added to the system prompt. */
+                    addendum?: string;
+                    /** @description The agent that answers; default: the default agent. */
+                    agent?: string;
+                    /** @description Several agents, to compare: each gives n. */
+                    agents?: string[];
+                    /** @description True includes the annotations on the path's nodes, a list those of these nodes. */
+                    annotations?: boolean | string[];
+                    /** @description The moment that relative times are told from; default: now. */
+                    asOf?: string;
+                    /** @description What happens to changed items: refresh or append. */
+                    changed?: string;
+                    /** @description Whether the model continues a document as it is; references go to chat models only. */
+                    completion?: boolean;
+                    /** @description Further nodes that the answer draws on. */
+                    context?: string[];
+                    /** @description What counts tokens: an estimator, a function, or a name. */
+                    estimator?: string;
+                    /** @description False shows notes and documents as they were when they were attached. */
+                    fresh?: boolean;
+                    /** @description Further nodes that are instructions. */
+                    instructions?: string[];
+                    /** @description Where items are placed: system or inline. */
+                    library?: string;
+                    /** @description The budget in tokens; default: what the model's window leaves. */
+                    limit?: number;
+                    /** @description How many likeliest tokens to record at each place. */
+                    logprobs?: number;
+                    /** @description A loom-aware agent's view of the tree. */
+                    loomContext?: string;
+                    /** @description Dollars; a call that could cost more is refused. */
+                    maxPrice?: number | string;
+                    /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
+                    maxTokens?: number;
+                    /** @description A loom-aware agent's memory, which is not cached. */
+                    memoryBlock?: string;
+                    /** @description How many continuations, by each agent. */
+                    n?: number;
+                    /** @description Settings by name, for this call only. */
+                    preferences?: Record<string, never>;
+                    /** @description Whether a request may end with an assistant's message. */
+                    prefill?: boolean;
+                    /** @description Whether the provider caches prefixes; default: what it says. */
+                    prefixCache?: boolean;
+                    /** @description Log the request in layers, as it is sent. */
+                    recordPayload?: boolean;
+                    /** @description Makes sampling repeatable, where the provider can. */
+                    seed?: number;
+                    /** @description The share of the budget by which a cut moves; 0 cuts exactly. */
+                    step?: number;
+                    /** @description Texts that end the answer. */
+                    stop?: string[];
+                    /** @description What happens to a path that is too long: truncateMiddle, rollingWindow or stopAtLimit. */
+                    strategy?: string;
+                    /** @description How many turns stay in full, after summaries of the earlier ones. */
+                    strip?: number;
+                    /** @description Replaces the turns before the strip; default: the nodes' summaries. */
+                    summary?: string;
+                    /** @description Whether system messages may stand in mid-conversation; default: what the provider takes. */
+                    systemAnywhere?: boolean;
+                    /** @description The sampling temperature. */
+                    temperature?: number;
+                    /** @description Input that is not a node yet; in a buffer it replaces the working buffer. */
+                    text?: string;
+                    /** @description Seconds without a word after which the call fails. */
+                    timeout?: number;
+                    /** @description Whether the model has tool calling; default: what it says. Without it, calls are words. */
+                    toolCalling?: boolean;
+                    /** @description Whether the model may call its tools: auto, none or required. */
+                    toolChoice?: string;
+                    /** @description Descriptions of the tools that the model may call. */
+                    toolDescriptions?: string;
+                    /** @description Sample from this share of the likeliest tokens. */
+                    topP?: number;
+                    /** @description In a loop without a person: a paid model then needs a spend cap. */
+                    unattended?: boolean;
+                    /** @description The model's window; default: the agent's `contextWindow`, else what its provider says. */
+                    window?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The run, which goes on. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        run: {
+                            attempts: {
+                                /** @description Id of the agent that answers. */
+                                agent: string;
+                                choice: number;
+                                cost: string | null;
+                                error: {
+                                    code: string;
+                                    error: string;
+                                    hint?: string;
+                                    retry?: string;
+                                } | null;
+                                /** @description The attempt's; the choices of one call share it. */
+                                id: string;
+                                model: string;
+                                /** @description Its name. */
+                                name: string;
+                                node: string | null;
+                                /** @description Characters of its text that have come. */
+                                offset: number;
+                                /** @description The node that is continued. */
+                                parent: string;
+                                run: string;
+                                /** @enum {unknown} */
+                                status: "running" | "complete" | "interrupted" | "failed";
+                                tree: string;
+                                usage: {
+                                    cachedRead?: number | null;
+                                    cachedWrite?: number | null;
+                                    completion?: number | null;
+                                    prompt?: number | null;
+                                    total?: number | null;
+                                } | null;
+                            }[];
+                            endedAt: string | null;
+                            error: {
+                                code: string;
+                                error: string;
+                                hint?: string;
+                                retry?: string;
+                            } | null;
+                            id: string;
+                            /** @enum {unknown} */
+                            kind: "generation" | "ask" | "collaboration";
+                            /** @description The node that is answered. */
+                            node: string;
+                            note: string | null;
+                            startedAt: string;
+                            /** @enum {unknown} */
+                            status: "running" | "complete" | "stopped" | "failed";
+                            stopping: boolean;
+                            tree: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
     include: {
         parameters: {
             query?: never;
@@ -5324,6 +6727,60 @@ export interface operations {
             };
         };
     };
+    readRequest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The body of the request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        sha256: string;
+                        text: string;
+                    };
+                };
+            };
+        };
+    };
+    readResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response, with its head where it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        sha256: string;
+                        text: string;
+                    };
+                };
+            };
+        };
+    };
     restore: {
         parameters: {
             query?: never;
@@ -5409,6 +6866,31 @@ export interface operations {
                 content: {
                     "application/json": {
                         nodes: components["schemas"]["Node"][];
+                    };
+                };
+            };
+        };
+    };
+    readTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens with their alternatives; none where none were asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tokens: unknown[];
                     };
                 };
             };
@@ -5658,6 +7140,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Skeleton"];
+                };
+            };
+        };
+    };
+    readStatistics: {
+        parameters: {
+            query?: {
+                /** @description The agent whose settings are tried. */
+                agent?: string;
+                /** @description The branch that ends at this node; default: where you are. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sums of all requests, of each branch, and what other settings would have cost. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        branches: unknown[];
+                        notes: unknown[];
+                        requests: Record<string, never>;
+                        unstable: unknown[];
+                        variants: unknown[];
+                    };
                 };
             };
         };
