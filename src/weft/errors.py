@@ -12,10 +12,13 @@ WeftError
 ├── InvalidInputError        INVALID_INPUT
 ├── UnauthenticatedError     UNAUTHENTICATED
 ├── ContextLimitError        CONTEXT_LIMIT
+├── RateLimitedError         RATE_LIMITED
+├── RequestTimeoutError      TIMEOUT
 ├── StorageError             STORAGE
 └── UnavailableError         UNAVAILABLE
 """
 
+import math
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
@@ -32,6 +35,8 @@ __all__ = [
     "NotFoundError",
     "PermissionDeniedError",
     "ProviderError",
+    "RateLimitedError",
+    "RequestTimeoutError",
     "StorageError",
     "Trouble",
     "UnauthenticatedError",
@@ -63,6 +68,8 @@ CODES: dict[str, CodeRow] = {
     "CONTEXT_LIMIT": CodeRow("reduce", 422, 5, -32602),
     "STORAGE": CodeRow("retry", 507, 8, -32011),
     "UNAVAILABLE": CodeRow("retry", 503, 9, -32012),
+    "RATE_LIMITED": CodeRow("retry", 429, 9, -32013),
+    "TIMEOUT": CodeRow("retry", 408, 9, -32014),
 }
 """One table: retryability, HTTP status, exit code, MCP (JSON-RPC) code.
 
@@ -210,3 +217,20 @@ class UnavailableError(WeftError):
     """Something needed is not there just now."""
 
     code = "UNAVAILABLE"
+
+
+class RateLimitedError(WeftError):
+    """More requests in a short time than a server accepts from one client."""
+
+    code = "RATE_LIMITED"
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message, hint=f"try again in {math.ceil(retry_after)} s")
+        self.retry_after = retry_after
+        """Seconds until the next request is accepted."""
+
+
+class RequestTimeoutError(WeftError):
+    """A client took too long to send its request."""
+
+    code = "TIMEOUT"

@@ -39,7 +39,7 @@ SPARED = {
     # May run ahead, because leases draw their tokens from it; behind the nodes it is found.
     ("trees", "next_key"),
     # Working state while a model speaks, or until an authority answers.
-    *(("attempts", "partial"), ("trees", "leased_until")),
+    *(("attempts", "partial"), ("trees", "leased_until"), ("tokens", "used_at")),
     *(("timestamps", "attempts"), ("timestamps", "next_try"), ("timestamps", "error")),
 }
 

@@ -21,7 +21,6 @@ OPEN = {
     ("GET", "/api/health"),
     ("GET", "/enter"),
     ("POST", "/api/session"),
-    ("POST", "/api/session/end"),
     *(("GET", address) for address in (*web_app.ADDRESSES, "/assets/{name}", "/favicon.svg")),
 }
 """Routes that ask for no token: the web app's page contains nothing of the grove."""
@@ -45,7 +44,7 @@ def test_every_route_is_in_the_matrix(client):
     assert len(ROUTES) > 90
 
 
-@covers("http.every-route-guarded", "http.strict-headers")
+@covers("http.every-route-guarded", "http.strict-headers", "security.host-and-origin")
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES), ids=lambda part: part)
 def test_strangers_are_refused_everywhere(client, ask, owner, method, path):
     place = re.sub(r"{[\w:]+}", "X", path)
@@ -57,9 +56,28 @@ def test_strangers_are_refused_everywhere(client, ask, owner, method, path):
         {"Origin": "http://evil.example"},
         {"Origin": "http://127.0.0.1:7371"},
         {"Origin": "file://"},
+        {"Origin": "http://["},
+        {"Origin": "http://127.0.0.1:7370@evil.example"},
+        {"Origin": "http://127.0.0.1:99999999"},
+        {"Origin": b"http://\xff\xfe"},
+        {"Origin": ""},
+        {"Host": "127.0.0.1:7370@evil.example"},
+        {"Host": "127.0.0.1:x"},
+        {"Host": "[::1"},
+        {"Host": "[::1]evil"},
+        {"Host": "localhost."},
+        {"Host": "ⅼocalhost".encode()},
     ):
         answer = owner(method, place, headers=headers)
         assert answer.status_code == 403, (headers, answer.text)
+    for twice in ("Host", "Origin", "Content-Length", "Authorization"):
+        # Sent as a list of pairs, because a mapping holds each name once.
+        pairs = [
+            *owner.headers.items(),
+            *[(twice, "127.0.0.1:7370")] * (1 if twice == "Authorization" else 2),
+        ]
+        doubled = client.request(method, place, headers=pairs, follow_redirects=False)
+        assert doubled.status_code == 400, (twice, doubled.text)
     if (method, path) not in OPEN:
         for token in (None, "wrong", "weft_" + "x" * 43, "é", KEY + "x", KEY[:-1]):
             asker = Asker(client, token)

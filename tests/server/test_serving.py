@@ -96,13 +96,13 @@ def test_the_loop_goes_on_while_the_store_is_busy(tmp_path):
 
     with weft.open(tmp_path / "grove.db") as grove:
         stop: list = []
-        original = serving._Server.startup
+        original = serving.AppServer.startup
 
         async def startup(self, sockets=None):
             stop.append(self)
             await original(self, sockets)
 
-        serving._Server.startup = startup
+        serving.AppServer.startup = startup
         thread = threading.Thread(target=lambda: serve(grove, port=0, ready=is_ready))
         try:
             thread.start()
@@ -123,7 +123,7 @@ def test_the_loop_goes_on_while_the_store_is_busy(tmp_path):
                 assert waiting.getresponse().status == 200
             holding.join()
         finally:
-            serving._Server.startup = original
+            serving.AppServer.startup = original
             go_on.set()
             for server in stop:
                 server.should_exit = True

@@ -2,7 +2,6 @@
 
 import pytest
 from tests.covers import covers
-from tests.server.conftest import KEY
 
 from weft.server.routes import web_app
 
@@ -43,21 +42,3 @@ def test_without_a_built_app_the_page_says_how_to_build_it(ask, tmp_path, monkey
     page = ask(None).get("/")
     assert page.status_code == 503
     assert "make web" in page.text
-
-
-@covers("web.sign-in", "security.cookies-same-site")
-def test_a_browser_signs_in_with_a_token_and_out_again(client, ask, tokens):
-    stranger = ask(None)
-    assert stranger.post("/api/session", {"token": "wrong"}).status_code == 401
-    assert stranger.post("/api/session", {"token": 7}).status_code == 400
-    try:
-        answer = stranger.post("/api/session", {"token": tokens["ada"]})
-        cookie = answer.headers["set-cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=strict" in cookie
-        assert stranger.get("/api/me").json()["name"] == "ada"
-        stranger.post("/api/session/end")
-        assert stranger.get("/api/me").status_code == 401
-        assert KEY not in answer.text
-    finally:
-        client.cookies.clear()

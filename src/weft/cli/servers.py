@@ -33,6 +33,16 @@ def serve(
             "A further origin whose pages may call it, such as https://example.org. Repeatable.",
         ),
     ] = None,
+    proxies: Annotated[
+        list[str] | None,
+        option(
+            "--proxy ADDRESS",
+            "A reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed. Repeatable.",
+        ),
+    ] = None,
+    rate: Annotated[
+        float, option("--rate N", "Requests a second with one user's token; 0 for no limit.", min=0)
+    ] = 100,
 ) -> None:
     """Serve the grove over HTTP until it is stopped.
 
@@ -56,7 +66,8 @@ def serve(
         host=host,
         port=port,
         names=names or (),
-        settings=ServerSettings(origins=origins or ()),
+        proxies=proxies or (),
+        settings=ServerSettings(origins=origins or (), rate=rate),
         ready=ready,
     )
     session.out.message("stopped")

@@ -117,6 +117,7 @@ def users_tokens(
         Column("label", lambda token: token.label, shrinks=True),
         Column("kind", lambda token: "service" if token.service else ""),
         Column("state", _state),
+        Column("used", lambda token: "never" if token.used_at is None else token.used_at),
         empty="no tokens",
     )
 

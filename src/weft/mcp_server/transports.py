@@ -207,7 +207,8 @@ class _Admitting:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         token = token_in(Request(scope))
-        client = await anyio.to_thread.run_sync(self.authenticator.client, token)
+        address = str((scope.get("client") or ("",))[0])
+        client = await anyio.to_thread.run_sync(self.authenticator.client, token, address)
         # Sessions of older clients belong to the token that began them; the token itself is kept nowhere.
         known = AccessToken(token="", client_id=hashlib.sha256(token.encode()).hexdigest(), scopes=[])
         await self.app({**scope, CALLER: client.grove, "user": AuthenticatedUser(known)}, receive, send)

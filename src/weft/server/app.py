@@ -18,7 +18,8 @@ from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
 from weft.runtime.proxy.upstream import Upstreams
 from weft.server.auth import Authenticator, ServerSettings
-from weft.server.middleware import PAGE_POLICY, Guard
+from weft.server.headers import PAGE_POLICY
+from weft.server.middleware import Guard
 from weft.server.routes import (
     ask,
     events,
@@ -29,13 +30,14 @@ from weft.server.routes import (
     recipes,
     records,
     runs,
+    sessions,
     tools,
     trees,
     views,
     web_app,
 )
 from weft.server.value_schemas import value_schemas
-from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer_error, operation
+from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, address_of, answer_error, operation
 
 _ABOUT = "Trees, records and contexts of a grove. Send a token as Authorization: Bearer."
 _STYLE = """
@@ -131,7 +133,7 @@ async def enter(request: Request, key: Annotated[str, Query(min_length=1)]) -> R
     """The one-time link: sets a cookie in this browser."""
     authenticator: Authenticator = request.app.state.authenticator
     answer = RedirectResponse("/", status_code=303)
-    web_app.set_session(answer, authenticator.open_link(key), secure=request.url.scheme == "https")
+    sessions.set_cookie(request, answer, authenticator.open_link(key, address_of(request)))
     return answer
 
 
@@ -184,6 +186,7 @@ ROUTERS = (
     events.router,
     web_app.router,
     proxy.router,
+    sessions.router,
     _pages,
 )
 """Everything that a server answers."""

@@ -20,9 +20,13 @@ from weft.runtime.search.vault_indexer import watch_vaults
 from weft.runtime.transfer.import_jobs import start_imports
 from weft.server.app import create_app
 from weft.server.auth import LOOPBACK, ServerSettings
+from weft.server.connection import GuardedConnection
 
 PORT = 7370
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_IDLE = 30
+"""Seconds without a request before a connection is closed."""
+_MOST_CONNECTIONS = 2_000
 _GRACE = 5
 """Seconds for running requests to end after a signal."""
 
@@ -44,6 +48,7 @@ def serve(
     host: str = LOOPBACK[0],
     port: int = PORT,
     names: Sequence[str] = (),
+    proxies: Sequence[str] = (),
     settings: ServerSettings | None = None,
     ready: Callable[[ServerAddress], None],
 ) -> None:
@@ -63,33 +68,27 @@ def serve(
         watch_vaults(store).start()
     # What an earlier server was importing when it ended.
     start_imports(grove.caller.executor)
-    run_app(create_app(grove, chosen), host=host, port=port, ready=started)
+    run_app(create_app(grove, chosen), host=host, port=port, ready=started, proxies=proxies)
 
 
-def run_app(app: Starlette, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+def run_app(
+    app: Starlette, *, host: str, port: int, ready: Callable[[str], None], proxies: Sequence[str] = ()
+) -> None:
     """Serve an application until the process gets a signal; `ready` gets its address when it answers.
 
-    The application's `state.stopping` is set before it ends.
+    The application's `state.stopping` is set before it ends. `proxies` are the addresses of reverse
+    proxies that say in X-Forwarded-For and X-Forwarded-Proto where a request came from.
     """
-    with _listening(host, port) as listening:
+    with listening_at(host, port) as listening:
         number = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE,
-            lifespan="on",
-            ws="none",
-        )
-        server = _Server(config, app)
+        server = AppServer(app, proxies)
         server.when_ready = lambda: ready(f"http://{shown}:{number}")
         server.run(sockets=[listening])
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int) -> Generator[socket.socket]:
+def listening_at(host: str, port: int) -> Generator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     try:
@@ -107,12 +106,27 @@ def _listening(host: str, port: int) -> Generator[socket.socket]:
         listening.close()
 
 
-class _Server(uvicorn.Server):
+class AppServer(uvicorn.Server):
     """Calls `when_ready` when it answers, and ends open streams before it stops."""
 
     when_ready: Callable[[], None] | None = None
 
-    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
+    def __init__(self, app: Starlette, proxies: Sequence[str] = ()) -> None:
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
+            lifespan="on",
+            ws="none",
+            http=GuardedConnection,
+            timeout_keep_alive=_IDLE,
+            limit_concurrency=_MOST_CONNECTIONS,
+            # A header can say anything; only the addresses of proxies that were named are believed.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
+        )
         super().__init__(config)
         self._app = app
 

@@ -1,34 +1,35 @@
-"""Checks before any route: Host, Origin, size; and the headers of every answer."""
+"""Checks on the raw headers before anything else reads them: Host, Origin, sizes, encodings; then time and number."""
 
-from collections.abc import Iterable
-from urllib.parse import urlsplit
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
 
+import anyio
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weft.errors import InvalidInputError, LimitExceededError, PermissionDeniedError, WeftError
-from weft.server.auth import ServerSettings
+from weft.errors import (
+    InvalidInputError,
+    LimitExceededError,
+    PermissionDeniedError,
+    RequestTimeoutError,
+    WeftError,
+)
+from weft.log import Log
+from weft.server.auth import TOKEN_HEADERS, ServerSettings
+from weft.server.headers import ANSWER_HEADERS, CORS_HEADERS
+from weft.server.rate_limit import OpenRequests
 from weft.server.wire import answer_error
 
-API_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
-)
-_HEADERS: Iterable[tuple[bytes, bytes]] = (
-    (b"content-security-policy", API_POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
 UPLOADS = "/api/imports"
 """The route that takes files of any size."""
-_CORS: Iterable[tuple[bytes, bytes]] = (
-    (b"access-control-allow-methods", b"GET, POST, PUT, PATCH"),
-    (b"access-control-allow-headers", b"authorization, content-type, x-user-id, last-event-id"),
-    (b"access-control-max-age", b"600"),
-)
+_HOST = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::[0-9]{1,5})?", re.ASCII)
+_LARGEST_HEAD = 32_768
+_SLOWEST = 16_384
+"""Bytes of a body in a second, on average, once `body_timeout` is over."""
+_ONCE = (b"host", b"origin", b"content-length", b"content-type", b"authorization", b"sec-fetch-site")
+"""Headers that decide something: a second one could say something else to another reader."""
+_log = Log("weft.server")
 
 
 class _TooLargeError(Exception):
@@ -43,6 +44,7 @@ class Guard:
         self.settings = settings
         self.hosts = frozenset(name.lower() for name in settings.hosts)
         self.origins = frozenset(origin.lower().rstrip("/") for origin in settings.origins)
+        self.open_requests = OpenRequests(settings.open_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,29 +59,44 @@ class Guard:
                 # A browser's own request before the page's: it has no token.
                 await answer.allow()
                 return
-            await self.app(scope, _Counted(receive, self._limit(scope)), answer)
+            body = _Body(receive, self._limit(scope), self.settings.body_timeout)
+            with self.open_requests.one(_client_of(scope)):
+                await self.app(scope, body, answer)
         except WeftError as error:
-            await answer_error(error)(scope, receive, answer)
+            await answer.fail(error, scope, receive)
         except _TooLargeError:
-            if not answer.started:
-                await answer_error(_too_large(self._limit(scope)))(scope, receive, answer)
+            await answer.fail(_too_large(self._limit(scope)), scope, receive)
+        except ClientDisconnect:
+            _log.info("client left before its request was complete", method=scope["method"])
 
     def _check(self, scope: Scope) -> None:
-        host = _only(scope, b"host")
+        headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        # One that arrives at once is complete before the connection has counted it.
+        size = sum(len(name) + len(value) for name, value in headers)
+        if size + len(scope["query_string"]) + len(scope["path"]) > _LARGEST_HEAD:
+            raise LimitExceededError(f"address and headers are larger than {_LARGEST_HEAD:,} bytes")
+        once = {name: _only(scope, name) for name in _ONCE}
+        host, origin = once[b"host"], once[b"origin"]
         if host is None or _name_of(host) not in self.hosts:
             raise PermissionDeniedError(
                 "Host header not allowed", hint="ask the operator of the server to allow this host"
             )
-        origin = _only(scope, b"origin")
-        same_origin = origin is None or self._is_ours(origin, host)
-        cross_site = _only(scope, b"sec-fetch-site") == "cross-site" and scope["path"] != "/enter"
-        if not same_origin or (origin is None and cross_site):
+        if (origin is not None and not self._is_ours(origin, host)) or (
+            origin is None and once[b"sec-fetch-site"] == "cross-site" and not _is_visit(scope)
+        ):
             raise PermissionDeniedError("pages of other origins may not call this server")
-        length = _only(scope, b"content-length")
-        if length is not None and not length.isdigit():
+        self._check_body(once[b"content-length"], _values(scope, b"content-encoding"), self._limit(scope))
+
+    def _check_body(self, length: str | None, encodings: Sequence[bytes], limit: int) -> None:
+        if length is not None and not (length.isascii() and length.isdigit()):
             raise InvalidInputError("Content-Length is not a number")
-        if length is not None and int(length) > self._limit(scope):
-            raise _too_large(self._limit(scope))
+        if length is not None and int(length[:30]) > limit:
+            raise _too_large(limit)
+        if any(each.strip().lower() not in {b"", b"identity"} for each in encodings):
+            # A small compressed body can be a very large one.
+            raise InvalidInputError(
+                "compressed request bodies are not accepted", hint="send it without Content-Encoding"
+            )
 
     def _limit(self, scope: Scope) -> int:
         """Bytes of this request's body: a file to import may be large, because it is not kept in memory."""
@@ -87,10 +104,9 @@ class Guard:
         return self.settings.upload_limit if is_upload else self.settings.body_limit
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        if origin.lower() in self.origins:
-            return True
-        parts = urlsplit(origin)
-        return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
+        """Compared as text: whatever else an Origin may be is not parsed, and is not ours."""
+        given, here = origin.lower(), host.lower()
+        return given in self.origins or given in {f"http://{here}", f"https://{here}"}
 
     def _allowed_origin(self, scope: Scope) -> bytes | None:
         """The origin of the calling page, if it is one of the settings."""
@@ -99,18 +115,35 @@ class Guard:
         return origins[0].strip() if named else None
 
 
-class _Counted:
-    """Passes a body on up to the limit."""
+class _Body:
+    """Passes a body on, up to the limit of bytes and as long as it arrives fast enough."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
+    def __init__(self, receive: Receive, limit: int, patience: float) -> None:
         self.receive = receive
-        self.left = limit
+        self.limit = limit
+        self.patience = patience
+        self.received = 0
+        self.complete = False
+        self.began: float | None = None
 
     async def __call__(self) -> Message:
-        message = await self.receive()
+        if self.complete:
+            # What is waited for now is the end of the client, which may take hours.
+            return await self.receive()
+        now = anyio.current_time()
+        self.began = self.began or now
+        deadline = self.began + self.patience + self.received / _SLOWEST
+        try:
+            with anyio.fail_after(max(0.0, deadline - now)):
+                message = await self.receive()
+        except TimeoutError:
+            raise RequestTimeoutError(
+                "the request body arrives too slowly", hint="send it at once, or in parts"
+            ) from None
         if message["type"] == "http.request":
-            self.left -= len(message.get("body", b""))
-            if self.left < 0:
+            self.received += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+            if self.received > self.limit:
                 raise _TooLargeError
         return message
 
@@ -135,12 +168,20 @@ class _Answer:
                     (b"cross-origin-resource-policy", b"cross-origin"),
                 ]
             names = {name.lower() for name, _ in headers}
-            message = {**message, "headers": [*headers, *(each for each in _HEADERS if each[0] not in names)]}
+            message = {
+                **message,
+                "headers": [*headers, *(each for each in ANSWER_HEADERS if each[0] not in names)],
+            }
         await self.send(message)
+
+    async def fail(self, error: WeftError, scope: Scope, receive: Receive) -> None:
+        """Answer with an error, unless an answer has begun."""
+        if not self.started:
+            await answer_error(error)(scope, receive, self)
 
     async def allow(self) -> None:
         """Answer a browser's preflight request."""
-        await self({"type": "http.response.start", "status": 204, "headers": list(_CORS)})
+        await self({"type": "http.response.start", "status": 204, "headers": list(CORS_HEADERS)})
         await self.send({"type": "http.response.body", "body": b""})
 
 
@@ -164,8 +205,24 @@ def _only(scope: Scope, name: bytes) -> str | None:
     return values[0].decode("latin-1").strip() if values else None
 
 
-def _name_of(host: str) -> str:
-    """Without the port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+def _name_of(host: str) -> str | None:
+    """Without the port; None if it is not a host at all."""
+    parts = _HOST.fullmatch(host.lower())
+    return None if parts is None else parts[1] or parts[2]
+
+
+def _is_visit(scope: Scope) -> bool:
+    """True if a person follows a link to a page: pages hold nothing secret, and routes of data are no pages."""
+    if scope["path"] == "/enter":
+        return True
+    page = not scope["path"].startswith(("/api", "/v1", "/mcp"))
+    way = _only(scope, b"sec-fetch-mode"), _only(scope, b"sec-fetch-dest")
+    return page and scope["method"] == "GET" and way == ("navigate", "document")
+
+
+def _client_of(scope: Scope) -> str:
+    """Who calls, before a token is checked: what was sent as one, else the address."""
+    offered = [value for name, value in scope["headers"] if name in TOKEN_HEADERS]
+    if offered:
+        return blake2b(b"\n".join(offered), digest_size=16).hexdigest()
+    return str((scope.get("client") or ("",))[0])

@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from weft.context.recipes.js_compat import parse_json
 from weft.error_hints import Face, hint_on
-from weft.errors import ConflictError, InvalidInputError, WeftError
+from weft.errors import InvalidInputError, WeftError
 from weft.server.auth import Authenticator, Client, token_in
 from weft.server.query import refuse_unknown_query
+from weft.server.rate_limit import seconds
 from weft.server.worker_threads import in_thread
 from weft.tree.content import is_storable
 from weft.tree.json import JsonObject, JsonValue
@@ -27,6 +28,7 @@ NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 _LONG = 50_000
 LONGEST_ID = 500
+_DEEPEST = 100
 
 
 def text(description: str, **more: object) -> Schema:
@@ -66,8 +68,10 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         403: "Permission denied.",
         404: "Not found.",
         409: "Conflict with another change.",
+        408: "The request arrived too slowly.",
         413: "Too large.",
         422: "The part that may not be cut is larger than the budget.",
+        429: "Too many requests; `Retry-After` says when the next one is accepted.",
         502: "A model or its provider failed.",
         503: "A service that is needed is not available.",
         507: "The database cannot store it.",
@@ -123,21 +127,41 @@ async def read_object(request: Request) -> JsonObject:
     """The body as a JSON object; an empty body is an empty object."""
     raw = await request.body()
     # Parsing a large body would block the event loop.
-    body = _parse(raw) if len(raw) < _LONG else await anyio.to_thread.run_sync(_parse, raw)
+    body = parse_body(raw) if len(raw) < _LONG else await anyio.to_thread.run_sync(parse_body, raw)
     if not isinstance(body, Mapping):
         raise InvalidInputError("the body must be an object", path="")
     return body
 
 
-def _parse(raw: bytes) -> JsonValue:
+def parse_body(raw: bytes) -> JsonValue:
+    """JSON from the bytes of a body; an empty one is an empty object."""
     if not raw.strip():
         return {}
     try:
-        return parse_json(raw.decode())
+        value = parse_json(raw.decode())
     except UnicodeDecodeError:
         raise InvalidInputError("the body must be UTF-8", path="") from None
     except ValueError as error:
         raise InvalidInputError(f"the body must be JSON: {error}", path="") from None
+    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _is_deep(value):
+        raise InvalidInputError(f"the body is nested more than {_DEEPEST} levels deep", path="")
+    return value
+
+
+def _is_deep(value: JsonValue) -> bool:
+    """True beyond the limit. Level by level: what is nested deeper must not meet a function that recurses."""
+    level: list[JsonValue] = [value]
+    for _ in range(_DEEPEST + 1):
+        inner: list[JsonValue] = []
+        for each in level:
+            if isinstance(each, Mapping):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        level = [each for each in inner if isinstance(each, Mapping | list)]
+        if not level:
+            return False
+    return True
 
 
 def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
@@ -157,8 +181,12 @@ def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
 
 def answer_error(error: WeftError, more: JsonObject | None = None) -> JsonAnswer:
     headers = {"WWW-Authenticate": "Bearer"} if error.row.http == 401 else {}
-    if isinstance(error, ConflictError) or error.row.retry == "retry":
-        headers["Retry-After"] = "1"
+    if error.row.retry == "retry":
+        wait = getattr(error, "retry_after", None)
+        headers["Retry-After"] = seconds(wait if isinstance(wait, int | float) else 1)
+    if error.row.http == 408:
+        # The rest of the body may still be on its way.
+        headers["Connection"] = "close"
     return JsonAnswer({**(more or {}), **error_body(error)}, status_code=error.row.http, headers=headers)
 
 
@@ -167,10 +195,15 @@ async def answer(request: Request, work: Callable[[], object]) -> JsonAnswer:
     return await in_thread(request, lambda: JsonAnswer(work()))
 
 
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else ""
+
+
 async def _client(request: Request) -> Client:
     authenticator: Authenticator = request.app.state.authenticator
     token = token_in(request)
-    client = await in_thread(request, lambda: authenticator.client(token))
+    client = await in_thread(request, lambda: authenticator.client(token, address_of(request)))
     _check_path(request)
     refuse_unknown_query(request)
     return client

@@ -35,6 +35,8 @@ class Token:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    used_at: datetime | None = None
+    """Its last use, to within a few minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

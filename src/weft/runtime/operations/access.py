@@ -1,15 +1,23 @@
 """Users, their roles, and the tokens that authenticate them. Owners manage them."""
 
+import contextlib
 import hashlib
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from weft.error_hints import Hint, HintKind
-from weft.errors import ConflictError, InvalidInputError, NotFoundError, UnauthenticatedError
+from weft.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from weft.ids import is_ulid
 from weft.provenance.fingerprints import role_fingerprint, token_fingerprint, user_fingerprint
 from weft.runtime.operations.agents import Managing, add_agent
@@ -32,12 +40,16 @@ from weft.store.transaction import GROVE
 from weft.tree.access import MemberRole, Membership, Token, User
 from weft.tree.agent import AgentType, Configuration, Permission, check_agent
 from weft.tree.content import check_text
-from weft.tree.json_names import to_microseconds
+from weft.tree.json_names import from_microseconds, to_microseconds
 
 _agents, _users, _tokens, _memberships = schema.agents, schema.users, schema.tokens, schema.memberships
 _USERS = select(_users, _agents.c.ulid.label("agent_id")).join(_agents, _agents.c.key == _users.c.agent)
 _TOKENS = select(_tokens, _users.c.ulid.label("user_id")).join(_users, _users.c.key == _tokens.c.user)
 _PREFIX = "weft_"
+_USE_NOTED = 5 * 60 * 1_000_000
+"""Microseconds: a use within five minutes of the last one is not written again."""
+SESSION_LABEL = "browser"
+"""Of tokens that were made by signing in."""
 
 
 def _find_user(session: Session, reference: str) -> Any:
@@ -158,6 +170,7 @@ class AddToken(Managing, verb="add-token"):
             "created_at": scope.now,
             "expires_at": None if self.expires_at is None else to_microseconds(self.expires_at),
             "revoked_at": None,
+            "used_at": None,
         }
         scope.transaction.add(_tokens, row)
         scope.add_fingerprint(token_fingerprint(row, user.ulid))
@@ -210,7 +223,7 @@ class Admitted:
 
 
 def admit(executor: Executor, token: str) -> Admitted:
-    """The user of a token; the error does not say why a token is refused."""
+    """The user of a token; the error does not say why a token is refused. Its use is noted now and then."""
     statement = (
         select(
             _users.c.key,
@@ -219,6 +232,7 @@ def admit(executor: Executor, token: str) -> Admitted:
             _tokens.c.service,
             _tokens.c.key.label("token_key"),
             _tokens.c.ulid.label("token_id"),
+            _tokens.c.used_at,
         )
         .join(_users, _users.c.key == _tokens.c.user)
         .where(
@@ -232,6 +246,9 @@ def admit(executor: Executor, token: str) -> Admitted:
         row = session.execute(statement).one_or_none()
     if row is None:
         raise UnauthenticatedError("this token is not valid", hint=Hint(HintKind.NEW_TOKEN))
+    now = executor.clock()
+    if row.used_at is None or now - row.used_at > _USE_NOTED:
+        _note_use(executor, row.token_key, now)
     return Admitted(
         actor=Actor(row.agent, row.key),
         name=row.name,
@@ -239,6 +256,26 @@ def admit(executor: Executor, token: str) -> Admitted:
         token_key=row.token_key,
         token_id=row.token_id,
     )
+
+
+def _note_use(executor: Executor, token: int, now: int) -> None:
+    """Bookkeeping, not history; a grove that cannot be written to just now can still be read."""
+    statement = update(_tokens).where(_tokens.c.key == token).values(used_at=now)
+    with contextlib.suppress(StorageError, UnavailableError):
+        executor.store.write(lambda transaction: transaction.execute(statement))
+
+
+def open_session(executor: Executor, admitted: Admitted, *, days: int) -> str:
+    """A token for a browser in which a user signs in with another token; it is shown once."""
+    end = from_microseconds(executor.clock()) + timedelta(days=days)
+    # The user's own agent acts, without the roles of a user: signing in needs none.
+    users = Users(executor, Actor(admitted.actor.agent))
+    return users.issue(admitted.name, label=SESSION_LABEL, service=admitted.service, expires_at=end)[0]
+
+
+def end_session(executor: Executor, admitted: Admitted) -> None:
+    """Revoke the token that a browser was given."""
+    executor.perform(Actor(admitted.actor.agent), RevokeToken(token=admitted.token_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from weft.runtime.proxy.recording import StartedExchange, StartExchange
 from weft.runtime.proxy.upstream import Upstreams, answer_headers, request_headers
 from weft.runtime.proxy.wires import Wire, WireError
 from weft.server.auth import Authenticator, token_in
-from weft.server.wire import JsonAnswer
+from weft.server.wire import JsonAnswer, address_of
 from weft.server.worker_threads import in_thread
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _admit(
     request: Request, service: ProxyService, incoming: IncomingRequest
 ) -> tuple[Caller, AdmittedRequest]:
     authenticator: Authenticator = request.app.state.authenticator
-    client = authenticator.client(proxy_token(request))
+    client = authenticator.client(proxy_token(request), address_of(request))
     token = ProxyToken(key=client.token_key, id=client.token_id)
     caller = client.grove.caller
     return caller, admit_request(caller, token, service.upstreams, incoming)

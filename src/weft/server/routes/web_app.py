@@ -1,15 +1,12 @@
-"""The web app: one page for all its addresses, its files, and the session of a browser."""
+"""The web app: one page for all its addresses, and its files."""
 
 from pathlib import Path
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from weft.errors import InvalidInputError, NotFoundError
-from weft.server.auth import COOKIE, Authenticator
-from weft.server.wire import ERRORS, JsonAnswer, body_of, object_of, operation, read_object, text
-from weft.server.worker_threads import in_thread
+from weft.errors import NotFoundError
+from weft.server.wire import ERRORS
 
 router = APIRouter(tags=["web"], responses=ERRORS)
 
@@ -79,31 +76,3 @@ def _file(folder: Path, name: str, caching: str) -> FileResponse:
         raise NotFoundError("no such file of the web app")
     headers = {"Cache-Control": caching, "Content-Security-Policy": APP_POLICY}
     return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)
-
-
-@router.post(
-    "/api/session",
-    **operation("signIn", "Sign a browser in with a token", "Signed in.", ok="boolean"),
-    openapi_extra=body_of(object_of("token", token=text("A token of `weft users token`."))),
-)
-async def sign_in(request: Request) -> JsonAnswer:
-    """The token becomes a cookie that no page can read."""
-    token = (await read_object(request)).get("token")
-    if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-        raise InvalidInputError("token must be a string", path="token")
-    authenticator: Authenticator = request.app.state.authenticator
-    await in_thread(request, lambda: authenticator.client(token))
-    answer = JsonAnswer({"ok": True})
-    set_session(answer, token, secure=request.url.scheme == "https")
-    return answer
-
-
-@router.post("/api/session/end", **operation("signOut", "Sign a browser out", "Signed out.", ok="boolean"))
-async def sign_out() -> JsonAnswer:
-    answer = JsonAnswer({"ok": True})
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-    return answer
-
-
-def set_session(answer: Response, token: str, *, secure: bool) -> None:
-    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/", secure=secure)

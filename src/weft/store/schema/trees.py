@@ -71,6 +71,7 @@ tokens = table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
+    Column("used_at", BigInteger),
     ForeignKeyConstraint(["user"], ["users.key"], ondelete="CASCADE"),
 )
 
