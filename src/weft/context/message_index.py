@@ -25,6 +25,8 @@ from weft.errors import InvalidInputError
 _ROLE = itemgetter("role")
 _PLAIN = frozenset({"user", "assistant"})
 _FIRST_LOOK, _LONGEST_LOOK = 32, 1024
+_SHORT = 64
+"""Tokens of a message that is rather short."""
 _SPARE = 8
 _ENDLESS = 1 << 62
 _NO_HEAD = Columns(sums=(0,), roles=(), bound=b"", ids=())
@@ -218,7 +220,8 @@ class Ledger:
 
     def measure_back(self, enough: int, least: int) -> None:
         """Measure from the end until there is more than enough and of so many messages, or all of it."""
-        looked, total, many = _FIRST_LOOK, 0, 0
+        # Most messages have more than so many tokens, so that the first look is mostly the only one.
+        looked, total, many = min(max(_FIRST_LOOK, enough // _SHORT), _LONGEST_LOOK), 0, 0
         parts: list[list[int]] = []
         while self.first > 0 and (total <= enough or many <= least):
             part = self._measure_before(max(0, self.first - looked))

@@ -5,6 +5,7 @@ and its own messages are rendered when they are asked for.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from weft.context.checks import checked_count, checked_share, system_over
@@ -42,11 +43,11 @@ class _Settings(NamedTuple):
     measurer: Measurer
     window: int
     opening: int
-    system: object
-    system_tokens: int
-    tools: Sequence[PlainMessage]
-    tool_tokens: int
     masks: MaskRule | None
+    system: object = None
+    system_tokens: int = 0
+    tools: Sequence[PlainMessage] = ()
+    tool_tokens: int = 0
 
     def room(self, system: int) -> Room:
         return Room(budget=self.limit, system=system, opening=self.opening, window=self.window)
@@ -81,31 +82,59 @@ def fit_messages(
     `mask_tool_results` that many of the newest tool results stay whole; older ones of more
     than `mask_above` tokens become one line each, before anything is cut.
     """
+    given = (limit, strategy, step, window, estimator, minimum_recent, marker, media_tokens)
+    try:
+        settings = _known_settings(*given, mask_tool_results, mask_above)
+    except TypeError:
+        # What cannot be looked up, like a list in the place of a number, is refused by name.
+        settings = _settings(*given, mask_tool_results, mask_above)
+    if system or tools:
+        measurer = settings.measurer
+        settings = settings._replace(
+            system=system,
+            system_tokens=_system_tokens(system, measurer),
+            tools=tools,
+            tool_tokens=measurer.of_tools(tools),
+        )
+    return _fitted(Ledger(messages, settings.measurer), settings)
+
+
+def _settings(
+    limit: int,
+    strategy: Strategy | str,
+    step: float,
+    window: int | None,
+    estimator: EstimatorLike,
+    minimum_recent: int,
+    marker: str | None,
+    media_tokens: int,
+    mask_tool_results: int | None,
+    mask_above: int,
+) -> _Settings:
     checked_count("limit", limit)
     checked_count("media_tokens", media_tokens)
     if window is not None:
         checked_count("window", window, least=1)
     rules = _checked(strategy, step=step, estimator=estimator, minimum_recent=minimum_recent, marker=marker)
-    measurer = Measurer(rules.marker.estimator, media_tokens)
     window = limit if window is None else window
     checked_count("mask_above", mask_above)
     masks = None
     if mask_tool_results is not None:
         checked_count("mask_tool_results", mask_tool_results)
         masks = MaskRule(mask_tool_results, mask_above, grid_step(step, limit, window))
-    settings = _Settings(
+    counting = rules.marker.estimator
+    return _Settings(
         limit=limit,
         rules=rules,
-        measurer=measurer,
+        measurer=Measurer(counting, media_tokens),
         window=window,
-        opening=measurer.estimator.of_text(_OPENING),
-        system=system,
-        system_tokens=_system_tokens(system, measurer),
-        tools=tools,
-        tool_tokens=measurer.of_tools(tools),
+        opening=counting.of_text(_OPENING),
         masks=masks,
     )
-    return _fitted(Ledger(messages, measurer), settings)
+
+
+# A chat is fitted with the same settings at every turn. Types count: True is no number here, and 1 is.
+_known_settings = lru_cache(maxsize=32, typed=True)(_settings)
 
 
 def _checked(

@@ -144,6 +144,15 @@ class Candidate(NamedTuple):
         return sum(mask.saved for mask in self.masks[: self.masked]) if self.masked else 0
 
 
+class WordRows(list[Candidate]):
+    """Levels that are known to be the words of one node each, which are said: nothing is beside or left out.
+
+    No stage has to look through them. What a stage makes of them is an ordinary list again.
+    """
+
+    __slots__ = ()
+
+
 class KnownCosts(NamedTuple):
     """What levels cost that have nothing beside them and no part of a tool group: it stays so while a path grows."""
 
@@ -196,7 +205,8 @@ class PathOutline:
     @property
     def has_tools(self) -> bool:
         """Whether any level calls tools or holds their results."""
-        return any([row.tools for rows in (self.head, self.tail) for row in rows])  # noqa: C419 - faster than a generator
+        tail = () if isinstance(self.tail, WordRows) else self.tail
+        return any([row.tools for rows in (self.head, tail) for row in rows])  # noqa: C419 - faster than a generator
 
     def at(self, level: int) -> Candidate:
         return self.tail[level - self.first] if level >= self.first else self.head[level]
@@ -298,6 +308,8 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
 
     What stands before the first level is not known, so a result there is bound to it.
     """
+    if isinstance(rows, WordRows):
+        return bytes(len(rows))
     bound, calling = bytearray(len(rows)), True
     for index, row in enumerate(rows):
         if row.kind == "text" and row.role != "tool":
@@ -312,7 +324,7 @@ def bound_of(rows: Sequence[Candidate]) -> bytes:
 def are_plain(rows: Sequence[Candidate]) -> bool:
     """Whether all levels are words that are said, none of them a tool's."""
     # Lists and sets of one attribute each are the fastest way through many rows.
-    return (
+    return isinstance(rows, WordRows) or (
         {row.kind for row in rows} <= _TEXT
         and "tool" not in {row.role for row in rows}
         and not any([row.left_out for row in rows])  # noqa: C419 - see above
@@ -322,6 +334,8 @@ def are_plain(rows: Sequence[Candidate]) -> bool:
 
 def left_out_of(rows: Sequence[Candidate], bound: bytes) -> list[Reason | None]:
     """Each level's reason to be left out; a tool group is in or out as one."""
+    if isinstance(rows, WordRows):
+        return [None] * len(rows)
     reasons = [row.left_out or (None if row.tokens or row.before else Reason.EMPTY) for row in rows]
     if 1 not in bound:
         return reasons
@@ -353,7 +367,7 @@ def sources_beside(
         if extras and index >= 0:
             found[index] = found.get(index, ()) + extras
 
-    for index, row in enumerate(rows):
+    for index, row in enumerate(() if isinstance(rows, WordRows) else rows):
         if not row.sources and not row.notes:
             continue
         if row.sources and (not dialogue or (row.role == "user" and row.kind != "tool_result")):

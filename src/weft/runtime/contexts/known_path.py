@@ -55,6 +55,8 @@ class KnownPath:
     seen: dict[str, LightRow] = field(default_factory=dict[str, LightRow])
     """All rows by their ids, those of sources and notes too."""
     memory: PathMemory = field(default_factory=PathMemory)
+    words_from: int = 0
+    """From this depth on, every level is the words of one node, with nothing beside them."""
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ from weft.context.rows import (
     PathOutline,
     Reason,
     ToolTraffic,
+    WordRows,
     answers_of,
     are_plain,
     bound_of,
@@ -58,6 +59,7 @@ from weft.tree.tree import Mode
 
 _ANNOTATION = EDGE_TYPES.index(EdgeType.ANNOTATION)
 _SYSTEM = ROLES.index(Role.SYSTEM)
+_SPEAKERS = frozenset({ROLES.index(Role.USER), ROLES.index(Role.ASSISTANT)})
 _ROLE_NAMES = tuple((Role.USER if role is Role.SYSTEM else role).value for role in ROLES)
 _UNMARKED = (0, None, None, EDGE_TYPES.index(EdgeType.CONTINUATION))
 """What nearly all rows are: in, with nothing to look up."""
@@ -99,6 +101,8 @@ class PathReader:
     """What was read between the path's top and its tail, where that was read with the top."""
     path: KnownPath = field(init=False)
     """What is known of the path: of an earlier context, as far as that still holds."""
+    words_from: int = 0
+    """From this depth on, every level that was read is the words of one node, with nothing beside them."""
 
     @property
     def dialogue(self) -> bool:
@@ -112,18 +116,18 @@ class PathReader:
         if strategy is Strategy.STOP_AT_LIMIT and self.end.ruler > room:
             # It may refuse, and then says which nodes weigh most: so all of them are looked at.
             rows = walk_up(self.tree.session, self.tree.key, self.end.position)
-            return PathOutline(tail=_plain(self._levels(rows)), start=0)
+            return PathOutline(tail=self._rows(self._levels(rows)), start=0)
         tail = self._tail(room, request.preferences.minimum_recent_nodes, request.masks)
         start = tail[0].row
         if start.parent is None:
             self._remember(tail)
-            return PathOutline(tail=_plain(tail), start=0, memory=self.path.memory)
+            return PathOutline(tail=self._rows(tail), start=0, memory=self.path.memory)
         head = self._head(*request.head_reach(), request.masks, start)
         last = head[-1].row
         if last.depth >= start.depth - 1:
             levels = [*head, *(level for level in tail if level.row.depth > last.depth)]
             self._remember(levels)
-            return PathOutline(tail=_plain(levels), start=0, memory=self.path.memory)
+            return PathOutline(tail=self._rows(levels), start=0, memory=self.path.memory)
         inside = self._inside(last, start)
         first, final = inside[0], inside[-1]
         between = SkippedRange(
@@ -136,7 +140,7 @@ class PathReader:
         )
         self._remember(tail)
         return PathOutline(
-            head=_plain(head, first.ulid), tail=_plain(tail), between=between, memory=self.path.memory
+            head=_plain(head, first.ulid), tail=self._rows(tail), between=between, memory=self.path.memory
         )
 
     @property
@@ -148,9 +152,11 @@ class PathReader:
         facts = TreeFacts.of(self.tree)
         known = None if self.folds.ranges else self.cache.paths.get(self._key)
         if isinstance(known, KnownPath) and known.levels and known.holds(self.tree, facts):
+            known.seen.update(self.seen)
+            self.seen = known.seen
             levels = self._grown(known.levels)
             if levels is not None:
-                self.seen |= known.seen
+                self.words_from = max(self.words_from, known.words_from)
                 return replace(known, events=facts.events, head=facts.head, levels=levels)
         return KnownPath(events=facts.events, head=facts.head, levels=[])
 
@@ -185,7 +191,7 @@ class PathReader:
             start = levels[0].row.depth
             later = {number: each for number, each in memory.levels.items() if number >= start}
             memory = PathMemory(later, memory.costs)
-        self.path = replace(self.path, levels=levels, seen=seen, memory=memory)
+        self.path = replace(self.path, levels=levels, seen=seen, memory=memory, words_from=self.words_from)
         self.cache.paths.put(self._key, self.path, self.path.size)
 
     def deepened(self, outline: PathOutline, levels: int) -> PathOutline:
@@ -298,7 +304,7 @@ class PathReader:
         return self._levels(rows) + known
 
     def _reaches(self, levels: Sequence[Level], room: int, least: int, masks: MaskRule | None) -> bool:
-        plain = _plain(levels)
+        plain = self._rows(levels)
         if masks is None and self.dialogue and are_plain(plain):
             # The first is only there to tell whether the next one is joined to it.
             enough = len(plain) > least and sum([row.tokens for row in plain[1:]]) > room
@@ -412,10 +418,13 @@ class PathReader:
         seen = self._resolved(rows)
         self.seen |= {row.ulid: row for row in seen}
         authors = {key: self._author(key) for key in {row.author for row in seen}}
-        of_counts, special = self.estimator.of_counts, seen
-        if self.dialogue and of_counts is not None and not TreeFacts.of(self.tree).has_notes:
+        of_counts, special = self.estimator.of_counts or _of_no_counts, seen
+        if self.dialogue and self.estimator.of_counts and not TreeFacts.of(self.tree).has_notes:
             special = [row for row in seen if not _is_plain(row)]
-        made = self._special_candidates(special, authors) if special else {}
+        made: dict[int, Candidate] = {}
+        if special:
+            made = self._special_candidates(special, authors)
+            self.words_from = max(self.words_from, special[-1].depth + 1)
         candidates = [
             made.get(row.key)
             or _CANDIDATE(
@@ -424,7 +433,7 @@ class PathReader:
                     row.local_id,
                     _ROLE_NAMES[row.role],
                     # Words are never free.
-                    of_counts(row.narrow, row.wide) or 1 if of_counts and (row.narrow or row.wide) else 0,
+                    of_counts(row.narrow, row.wide) or 1,
                     row.ruler,
                     "text",
                     authors[row.author],
@@ -505,6 +514,12 @@ class PathReader:
         )
         return Level(level.row, found)
 
+    def _rows(self, levels: Sequence[Level]) -> list[Candidate]:
+        """The levels to the path's end as planning reads them."""
+        if levels[0].row.depth < self.words_from or self.folds.ranges:
+            return _plain(levels)
+        return WordRows([level.candidate for level in levels])
+
     def _of_no_use(self, row: LightRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
         if self.tree.mode is Mode.DIALOGUE:
@@ -578,9 +593,16 @@ class _Size(NamedTuple):
 
 def _is_plain(row: LightRow) -> bool:
     """Whether a row is what nearly all of a dialogue are: words with nothing beside them, which are said."""
-    return (row.kind, row.flags & _SPECIAL, row.pruned, row.hidden, row.edge_type) == _PLAIN and (
-        row.role != _SYSTEM
+    return (
+        (row.kind, row.flags & _SPECIAL, row.pruned, row.hidden, row.edge_type) == _PLAIN
+        and row.role in _SPEAKERS
+        and row.narrow + row.wide > 0
     )
+
+
+def _of_no_counts(narrow: int, wide: int) -> int:
+    """Where counts say nothing, every level is special, and this is not asked."""
+    raise RuntimeError(f"{narrow} and {wide} characters cannot be counted")
 
 
 def _ruler_of(level: Level) -> int:
