@@ -16,12 +16,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 __all__ = ["Mutation", "main", "mutations_of"]
 
 _PROJECT = Path(__file__).parent.parent
-_SOURCE = Path("src/weft")
+_SOURCE, _TESTS = Path("src/weft"), _PROJECT / "tests"
 _SEED, _COUNT = 16, 40
 _SECONDS = 900
 """A fault may make a test wait for ever: that is noticed, too."""
@@ -100,7 +100,7 @@ def _running(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list") or isinstance(tree, ast.JoinedStr):
             continue
-        for node in value if isinstance(value, list) else [value]:
+        for node in cast("list[object]", value) if isinstance(value, list) else [value]:
             if not isinstance(node, ast.AST):
                 continue
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -147,18 +147,14 @@ def drawn(seed: int, count: int) -> list[Mutation]:
 def tests_of(module: Path) -> list[list[str]]:
     """The tests that could see a fault, nearest first: those of its room, then of the rooms beside and above it."""
     parts = module.relative_to(_SOURCE).with_suffix("").parts
-    own = next((part for part in reversed(parts[:-1]) if (_PROJECT / "tests" / part).is_dir()), None)
     room = parts[1] if parts[0] == "runtime" else parts[0]
-    folders = list(dict.fromkeys([*([own] if own else []), *_ROOMS.get(room, (room,)), "grove"]))
-    named = [str(path.relative_to(_PROJECT)) for path in (_PROJECT / "tests").rglob(f"test_{parts[-1]}*.py")]
-    return [
-        each
-        for each in [
-            named,
-            *([f"tests/{folder}"] for folder in folders if (_PROJECT / "tests" / folder).is_dir()),
-        ]
-        if each
-    ]
+    folders = [each for each in (*reversed(parts[:-1]), *_ROOMS.get(room, ()), "grove") if _is_tested(each)]
+    named = [str(path.relative_to(_PROJECT)) for path in _TESTS.rglob(f"test_{parts[-1]}*.py")]
+    return [each for each in (named, *([f"tests/{folder}"] for folder in dict.fromkeys(folders))) if each]
+
+
+def _is_tested(room: str) -> bool:
+    return (_TESTS / room).is_dir()
 
 
 def noticed(mutation: Mutation, folder: Path) -> str | None:

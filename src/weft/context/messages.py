@@ -99,7 +99,7 @@ def fit_messages(
     return _fitted(Ledger(messages, settings.measurer), settings)
 
 
-def _settings(
+def _settings(  # noqa: PLR0917 - what is remembered is known by its place
     limit: int,
     strategy: Strategy | str,
     step: float,

@@ -346,6 +346,8 @@ async def capture_stream(work: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
             async with aclosing(work) as events:
                 async for event in events:
                     await tape.put(event)
+                    # Else what came in one piece would be read to its end before its first word is passed on.
+                    await asyncio.sleep(0)
         except Exception as error:  # noqa: BLE001 - it is raised where the stream is read
             await tape.put(error)
         else:

@@ -3,15 +3,16 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import Select, and_, bindparam, func, select
 
 from weft.errors import NotFoundError
 from weft.store import schema
 from weft.store.packed_bodies import add_bodies, load_body, pack, snapshots_of, unpack_checked
-from weft.store.session import Session
+from weft.store.session import Dialect, Session
 from weft.store.transaction import Transaction
 from weft.tree.json import JsonObject
 
@@ -20,7 +21,23 @@ _envelopes, _nodes = schema.envelopes, schema.nodes
 _LAST_ORDINAL = select(func.max(_envelopes.c.ordinal)).where(
     _envelopes.c.tree == bindparam("in_tree"), _envelopes.c.node == bindparam("at_node")
 )
-_LIGHT = tuple(column for column in _envelopes.c if column.name not in {"gzip", "prefix"})
+_ANY_SENT = (
+    select(_envelopes.c.node)
+    .where(_envelopes.c.tree == bindparam("in_tree"), _envelopes.c.legacy.is_(False))
+    .limit(1)
+)
+_ANY_SENT_BY = _ANY_SENT.where(_envelopes.c.agent == bindparam("by_agent"))
+_PREFIXES = (
+    select(_envelopes.c.prefix)
+    .where(
+        _envelopes.c.tree == bindparam("in_tree"),
+        _envelopes.c.created_at >= bindparam("since"),
+        _envelopes.c.provider == bindparam("to_provider"),
+        _envelopes.c.legacy.is_(False),
+    )
+    .order_by(_envelopes.c.created_at.desc())
+    .limit(bindparam("most"))
+)
 
 
 def save_segments(transaction: Transaction, tree: int, attempt: int, segments: Sequence[bytes]) -> bytes:
@@ -85,41 +102,48 @@ def envelope_row(session: Session, tree: int, node: int, ordinal: int | None = N
     return row
 
 
-def sent_from(
-    session: Session,
-    tree: int,
-    *,
-    agent: int | None = None,
-    nodes: Sequence[int] | None = None,
-    limit: int | None = None,
-) -> list[Any]:
-    """Envelopes, for this agent, of these nodes: without what is in them, with the depth of their turns."""
+class SentEnvelope(NamedTuple):
+    """An envelope with the depth of its turn."""
+
+    depth: int
+    created_at: int
+    sha256: bytes
+    gzip: bytes
+
+
+@cache
+def _last_sent(dialect: Dialect, *, by_agent: bool) -> Select[*tuple[Any, ...]]:
     there = (
-        select(*_LIGHT, _nodes.c.depth)
+        select(_nodes.c.depth, _envelopes.c.created_at, _envelopes.c.sha256, _envelopes.c.gzip)
         .join(_nodes, and_(_nodes.c.tree == _envelopes.c.tree, _nodes.c.key == _envelopes.c.node))
-        .where(_envelopes.c.tree == tree, _envelopes.c.legacy.is_(False))
+        .where(
+            _envelopes.c.tree == bindparam("in_tree"),
+            dialect.among_given(_envelopes.c.node, "wanted"),
+            _envelopes.c.legacy.is_(False),
+        )
+        .order_by(_nodes.c.depth.desc(), _envelopes.c.created_at.desc(), _envelopes.c.ordinal.desc())
+        .limit(1)
     )
-    if agent is not None:
-        there = there.where(_envelopes.c.agent == agent)
-    if nodes is not None:
-        there = there.where(session.dialect.among(_envelopes.c.node, nodes))
-    return list(session.execute(there.limit(limit)))
+    return there.where(_envelopes.c.agent == bindparam("by_agent")) if by_agent else there
+
+
+def last_sent(session: Session, tree: int, agent: int | None, nodes: Sequence[int]) -> SentEnvelope | None:
+    """The last envelope of the deepest of these nodes that has one, for this agent or for any."""
+    statement = _last_sent(session.dialect, by_agent=agent is not None)
+    values = {"in_tree": tree, "by_agent": agent, "wanted": session.dialect.keys(nodes)}
+    return next(map(SentEnvelope._make, session.rows(statement, values)), None)
+
+
+def was_sent(session: Session, tree: int, agent: int | None) -> bool:
+    """Whether any request of a tree was kept, for this agent or for any."""
+    statement = _ANY_SENT if agent is None else _ANY_SENT_BY
+    return bool(session.rows(statement, {"in_tree": tree, "by_agent": agent}))
 
 
 def recent_prefixes(session: Session, tree: int, provider: str, since: int, limit: int) -> list[bytes]:
     """What the latest requests to a provider began with, piece by piece."""
-    there = (
-        select(_envelopes.c.prefix)
-        .where(
-            _envelopes.c.tree == tree,
-            _envelopes.c.created_at >= since,
-            _envelopes.c.provider == provider,
-            _envelopes.c.legacy.is_(False),
-        )
-        .order_by(_envelopes.c.created_at.desc())
-        .limit(limit)
-    )
-    return [bytes(prefix) for prefix in session.execute(there).scalars()]
+    values = {"in_tree": tree, "since": since, "to_provider": provider, "most": limit}
+    return [bytes(prefix) for (prefix,) in session.rows(_PREFIXES, values)]
 
 
 def legacy_texts(session: Session, tree: int) -> dict[str, str]:

@@ -18,13 +18,13 @@ from weft.errors import InvalidInputError
 from weft.ids import Clock, is_ulid, system_clock
 from weft.providers.base import ProviderRegistry, installed_providers
 from weft.runtime.contexts.collapsed_path import PathFolds
-from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, default_agent
+from weft.runtime.contexts.model_agents import AnsweringAgent, answering_agents, default_agent, model_agent
 from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.node_values import ContentCache
-from weft.runtime.operations.permissions import require_access, require_permission
+from weft.runtime.operations.permissions import Actor, require_access, require_permission, trees_allowed
 from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import base, schema
@@ -63,17 +63,30 @@ class RequestReader(Reader):
 
     def answering(self, opened: Opened, named: str | None) -> AnsweringAgent:
         """The agent that answers: the one that is named, else the default one."""
+        return self.answering_agents(opened, () if named is None else (named,))[0]
+
+    def answering_agents(
+        self, opened: Opened, named: tuple[str, ...], actor: Actor | None = None
+    ) -> list[AnsweringAgent]:
+        """The agents that are named, else the default one; what is known of them holds until the grove changes.
+
+        They are those that this reader's actor may ask, or another one.
+        """
+        actor = actor or self.actor
         facts, registry = TreeFacts.of(opened), self.providers or installed_providers()
+        session, head = opened.session, facts.grove_head
 
         def default() -> tuple[Agent, int] | None:
             known = default_agent, *registry.names
-            return self.cache.of_grove(
-                facts.grove_head, known, lambda: default_agent(opened.session, registry, facts.grove)
-            )
+            return self.cache.of_grove(head, known, lambda: default_agent(session, registry, facts.grove))
 
-        return answering_agents(
-            opened.session, self.actor, registry, () if named is None else (named,), default
-        )[0]
+        def by_name(name: str) -> tuple[Agent, int]:
+            if trees_allowed(session, actor) is not None:
+                # Who sees some trees only sees the agents there, and those come and go with its nodes.
+                return model_agent(session, actor, name)
+            return self.cache.of_grove(head, (model_agent, name), lambda: model_agent(session, actor, name))
+
+        return answering_agents(session, actor, registry, named, by_name=by_name, default=default)
 
     @contextmanager
     def opened(self, tree: str) -> Generator[Opened]:

@@ -18,7 +18,7 @@ from weft.runtime.views.reader import Opened
 from weft.store import schema
 from weft.store.packed_bodies import snapshots_of
 from weft.store.path_queries import attaching
-from weft.store.request_records import envelope_row, record_of
+from weft.store.request_records import record_of
 from weft.store.rows import NodeRow
 from weft.store.transaction import GROVE
 
@@ -73,10 +73,10 @@ def _last_read(
     opened: Opened, end: NodeRow, attached: Sequence[Attached], deleted: set[str]
 ) -> dict[str, ContextItem]:
     """Deleted items as the last request on the path had them; the others are as they were attached."""
-    row = last_on_path(opened, end) if deleted else None
-    if row is None:
+    sent = last_on_path(opened, end) if deleted else None
+    if sent is None:
         return {}
-    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
+    record = record_of(sent)
     read = cast("dict[str, dict[str, str]]", record.get(REFRESHED, {}))
     found = {each.item.id: each.item for each in attached if each.item.id in deleted & read.keys()}
     texts = snapshots_of(opened.session, opened.key, [read[name]["content"] for name in found])

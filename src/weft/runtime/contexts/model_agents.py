@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 from sqlalchemy import select
@@ -79,15 +80,17 @@ def answering_agents(
     actor: Actor,
     registry: ProviderRegistry,
     named: tuple[str, ...],
+    *,
+    by_name: Callable[[str], tuple[Agent, int]] | None = None,
     default: Callable[[], tuple[Agent, int] | None] | None = None,
 ) -> list[AnsweringAgent]:
     """The agents named; else the default one of the grove.
 
     The default is the one that was chosen, else the newest model agent that can be asked, else the
     embedded model, which is added as an agent when it is first asked: a new grove answers at once.
-    `default` gives the first two of these, where they may be known already.
+    `by_name` and `default` give what may be known already: the agents, and the first two of these.
     """
-    agents = [model_agent(session, actor, reference) for reference in named]
+    agents = list(map(by_name or partial(model_agent, session, actor), named))
     keys: set[int] = set()
     for agent, key in agents:
         if key in keys:

@@ -37,6 +37,7 @@ from weft.runtime.contexts.tree_facts import TreeFacts
 from weft.runtime.operations.node_values import ContentCache, further_sources_of
 from weft.runtime.operations.permissions import agent_row
 from weft.runtime.views.reader import Opened
+from weft.store.lookup import find_agent
 from weft.store.path_queries import (
     ancestor_at_depth,
     head_to,
@@ -488,6 +489,16 @@ class PathReader:
             for row in rows
             for size in [sizes[row.key]]
         }
+
+    @property
+    def rows(self) -> list[LightRow]:
+        """The levels that were read up to the end, without a gap; none where it is not known which these are."""
+        return [level.row for level in self.path.levels] if self.dialogue else []
+
+    def agent_key(self, agent: str) -> int:
+        """The key of an agent."""
+        session, head = self.tree.session, TreeFacts.of(self.tree).grove_head
+        return self.cache.of_grove(head, (find_agent, agent), lambda: find_agent(session, agent))
 
     def _author(self, key: int) -> str:
         """The id of an agent."""

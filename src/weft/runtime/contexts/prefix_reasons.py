@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -28,11 +28,10 @@ from weft.runtime.contexts.path_reader import PathReader
 from weft.runtime.contexts.system_blocks import Stood
 from weft.runtime.views.reader import Opened
 from weft.store import schema
-from weft.store.lookup import find_agent
 from weft.store.packed_bodies import snapshots_of
 from weft.store.path_queries import ancestor_at_depth, instructing, walk_up
-from weft.store.request_records import envelope_row, record_of, sent_from
-from weft.store.rows import NodeRow
+from weft.store.request_records import SentEnvelope, last_sent, record_of, was_sent
+from weft.store.rows import LightRow
 from weft.store.transaction import GROVE
 from weft.store.tree_queries import find_node
 from weft.tree.agent import Agent
@@ -67,10 +66,10 @@ def watch_turn(
 ) -> list[Instability]:
     """What changed, without a recorded reason, since the last request of this path to the same agent."""
     opened = reader.tree
-    row = last_on_path(opened, reader.end, agent) if agent.id else None
-    if row is None:
+    sent = last_on_path(opened, reader.end, reader.agent_key(agent.id), reader.rows) if agent.id else None
+    if sent is None:
         return []
-    record = record_of(envelope_row(opened.session, opened.key, row.node, row.ordinal))
+    record = record_of(sent)
     before = _layers(opened, record)
 
     def changes(reasons: Reasons = NO_REASONS) -> list[Instability]:
@@ -85,26 +84,27 @@ def watch_turn(
 
     if not changes():
         return []
-    found = _Reasons(request, reader, stood, agent, row).found(record, envelope)
+    found = _Reasons(request, reader, stood, agent, sent).found(record, envelope)
     reasons = {**expected_reasons(before, envelope, found), **found}
     return changes(reasons)
 
 
-def last_on_path(opened: Opened, end: NodeRow, agent: Agent | None = None) -> Any | None:
-    """The nearest request on the path, to this agent or to any, at any distance; None where there is none."""
+def last_on_path(
+    opened: Opened, end: LightRow, agent: int | None = None, known: Sequence[LightRow] = ()
+) -> SentEnvelope | None:
+    """The nearest request on the path, to this agent or to any, at any distance; None where there is none.
+
+    `known` are the levels to the end that were read already, without a gap.
+    """
     session, tree = opened.session, opened.key
-    key = None if agent is None else find_agent(session, agent.id)
-    position: int | None = end.position
-    count = _FIRST
-    while position is not None:
-        rows = walk_up(session, tree, position, count)
-        latest = sent_from(session, tree, agent=key, nodes=[row.key for row in rows])
-        if latest:
-            return max(latest, key=lambda row: (row.depth, row.created_at, row.ordinal))
-        if count == _FIRST and not sent_from(session, tree, agent=key, limit=1):
-            return None
-        position, count = rows[0].parent, min(2 * count, _MOST)
-    return None
+    count, rows = _FIRST, known or walk_up(session, tree, end.position, _FIRST)
+    while True:
+        sent = last_sent(session, tree, agent, [row.key for row in rows])
+        above = rows[0].parent
+        if sent is not None or above is None or (count == _FIRST and not was_sent(session, tree, agent)):
+            return sent
+        count = min(2 * count, _MOST)
+        rows = walk_up(session, tree, above, count)
 
 
 def _layers(opened: Opened, record: JsonObject) -> _Before:
@@ -122,7 +122,7 @@ class _Reasons:
     reader: PathReader
     stood: Stood
     agent: Agent
-    row: Any
+    before: SentEnvelope
     _explained: dict[Trigger, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def found(self, record: JsonObject, envelope: Envelope) -> Reasons:
@@ -165,7 +165,7 @@ class _Reasons:
         """Those that came with a node below the earlier request, or with the call."""
         tree = self.reader.tree
         rows = instructing(tree.session, tree.key, self.reader.end.position)
-        edges = {"", *(each.ulid for each in rows if each.depth > self.row.depth)}
+        edges = {"", *(each.ulid for each in rows if each.depth > self.before.depth)}
         new = [each for each in self._all_instructions() if each.edge in edges]
         self._add(Trigger.INSTRUCTION, *(f"[{each.local_id}]" for each in new))
         if new and self.request.preferences.instructions is Instructions.LAST:
@@ -184,7 +184,7 @@ class _Reasons:
             )
             rows = session.execute(page if before is None else page.where(_events.c.ordinal < before)).all()
             for row in rows:
-                if row.created_at < self.row.created_at:
+                if row.created_at < self.before.created_at:
                     return
                 yield self._stepped_over(chain, row) if row.kind in STEP_KINDS else _read(row)
             if len(rows) < _PAGE:
@@ -252,7 +252,7 @@ class _Reasons:
                 pass
 
     def _is_person(self, ulid: object) -> bool:
-        return find_agent(self.reader.tree.session, str(ulid)) in self.stood.people
+        return self.reader.agent_key(str(ulid)) in self.stood.people
 
 
 def _read(row: Any) -> tuple[EventKind | None, _Payload]:

@@ -103,7 +103,10 @@ class TreeFacts(NamedTuple):
             return None
         row = rows[0]
         key, ulid, mode, root = row[:_IDENTITY]
-        known: dict[Hashable, object] = {(cls, key): cls._of_row(session, row)}
+        known: dict[Hashable, object] = {
+            (cls, key): cls._of_row(session, row),
+            (Opened, ulid): [row[:_IDENTITY]],
+        }
         if row[_AGENT] is not None:
             known[AgentRow, agent] = AgentRow._make(row[_AGENT:_CURSOR])
             known[AT_CURSOR, key, agent] = [row[_CURSOR:]] if row[_CURSOR] is not None else []

@@ -14,7 +14,6 @@ from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.model_agents import (
     AnsweringAgent,
     ShareEmbedded,
-    answering_agents,
     registry_of,
 )
 from weft.runtime.contexts.model_request import ModelRequest, neutral_hash, parameters_to_wire
@@ -147,7 +146,7 @@ def preflight(caller: Caller, place: StartPlace, options: GenerationOptions) -> 
     with Contexts.of(caller).pinned(options.moment) as contexts:
         here = _start(contexts, place, options, caller.executor.clock())
         with contexts.opened(here.tree_id) as opened:
-            agents = _agents(caller, opened.session, place, options)
+            agents = _agents(contexts, opened, place, options)
             return _preflight(_requests(contexts, opened, here, place=place, agents=agents, options=options))
 
 
@@ -161,17 +160,16 @@ def plan_generation(
     """
     reading, prepared, is_first = Contexts.of(caller), options.prepared, True
     while True:
-        with reading.pinned(options.moment) as contexts:
+        with reading.pinned(options.moment) as contexts, contexts.opened(place.tree) as opened:
             here = _start(contexts, place, options, caller.executor.clock(), remarks=remarks)
-            with contexts.opened(here.tree_id) as opened:
-                if prepared is not None and is_first:
-                    _check_prepared(opened, here, prepared)
-                agents = _agents(caller, opened.session, place, options)
-                _check_caps(opened.session, here, agents, options, caller.executor.clock())
-                is_committed = not here.typed or not is_first
-                if is_committed and all(each.key is not None for each in agents):
-                    requests = _requests(contexts, opened, here, place=place, agents=agents, options=options)
-                    break
+            if prepared is not None and is_first:
+                _check_prepared(opened, here, prepared)
+            agents = _agents(contexts, opened, place, options)
+            _check_caps(opened.session, here, agents, options, caller.executor.clock())
+            is_committed = not here.typed or not is_first
+            if is_committed and all(each.key is not None for each in agents):
+                requests = _requests(contexts, opened, here, place=place, agents=agents, options=options)
+                break
         is_first = False
         if not is_committed:
             # It is kept if the generation fails; if it ends this path, the generation goes on from there.
@@ -257,16 +255,16 @@ def _check_prepared(opened: Opened, here: StartPoint, context: Context) -> None:
 
 
 def _agents(
-    caller: Caller, session: Session, place: StartPlace, options: GenerationOptions
+    contexts: Contexts, opened: Opened, place: StartPlace, options: GenerationOptions
 ) -> list[AnsweringAgent]:
     """The agents that answer, each with its provider."""
-    names, prepared, actor = options.agent_names, options.prepared, caller.actor
+    names, prepared, actor = options.agent_names, options.prepared, contexts.actor
     if prepared is not None:
         # Chosen when the context was made: a caller that may use it may use its agent.
-        actor = Actor(caller.actor.agent)
+        actor = Actor(contexts.actor.agent)
         own = _delivery_of(prepared).answering.agent
         names = (own.id,) if own.id else ()
-    agents = answering_agents(session, actor, registry_of(caller.executor), names)
+    agents = contexts.answering_agents(opened, names, actor)
     for each in agents:
         if prepared is not None and each.agent.model_ref != prepared.provider:
             raise ConflictError(

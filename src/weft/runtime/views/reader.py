@@ -151,7 +151,10 @@ class Reader:
 
     def _tree_row(self, session: Session, reference: str) -> Opened:
         """One query for an id; any other reference is looked up first. Refused if it may not be read."""
-        rows = session.rows(_BY_ULID, {"the_ulid": reference}) if is_ulid(reference) else []
+        if is_ulid(reference):
+            rows = session.once((Opened, reference), lambda: session.rows(_BY_ULID, {"the_ulid": reference}))
+        else:
+            rows = []
         if rows:
             require_access(session, self.actor, MemberRole.READER, rows[0][0])
         else:
