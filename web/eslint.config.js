@@ -23,6 +23,8 @@ export default ts.config(
       "@typescript-eslint/no-non-null-assertion": "off", // typed arrays and checked indexes
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
       "@typescript-eslint/no-dynamic-delete": "off",
+      "@typescript-eslint/no-meaningless-void-operator": "off", // `void state` in an effect depends on it
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "@typescript-eslint/no-misused-spread": "off", // code points are what offsets count
       "@typescript-eslint/no-confusing-void-expression": "off",
       "@typescript-eslint/no-invalid-void-type": "off",

@@ -1,17 +1,20 @@
 /** Every action of the app, once: keys, palette, menus and buttons all come from here. */
 import { isField, keyOf } from "./keys";
 
+/** The columns of the keys overlay, in its order. */
+export const GROUPS = ["Walk", "Make", "Mark", "See", "Write", "Compare", "Context", "Anywhere"] as const;
+export type Group = (typeof GROUPS)[number];
+
 export interface Action {
   /** Unique, such as `node.bookmark`. */
   id: string;
   label: string | (() => string);
   /** The first key is the one that is shown. */
   keys?: string[];
-  group: "Walk" | "Write" | "Look" | "Change" | "Go" | "Help";
+  group: Group;
   /** False hides it from the palette and lets its key pass. */
   when?: () => boolean;
-  /** `count` is what digits before the key said. */
-  do: (count?: number) => unknown;
+  do: () => unknown;
   undo?: () => unknown;
   /** A key that works while something is being written. */
   inField?: boolean;
@@ -22,9 +25,7 @@ export interface Action {
 class ActionRegistry {
   private lists: readonly (readonly Action[])[] = $state.raw([]);
   lettersOn = $state(true);
-  /** Digits typed before a key. */
-  count = $state("");
-  /** Digits that have a meaning of their own, as in compare. */
+  /** What digits mean on this screen: that many, that one, that role. */
   digits: ((digit: number) => boolean) | null = null;
 
   /** Later actions come first: a screen's own before the app's. Returns how to take them away. */
@@ -48,9 +49,9 @@ class ActionRegistry {
     return this.all.find((action) => action.id === id);
   }
 
-  run(id: string, count?: number) {
+  run(id: string) {
     const action = this.find(id);
-    if (action && (action.when?.() ?? true)) action.do(count);
+    if (action && (action.when?.() ?? true)) action.do();
   }
 
   /** What a key press does; true if it did something. */
@@ -59,18 +60,10 @@ class ActionRegistry {
     const field = isField(event.target);
     const plain = key.length === 1;
     if (event.isComposing || (plain && (field || !this.lettersOn))) return false;
-    if (/^\d$/.test(key) && !field) return this.digit(Number(key));
-    const count = this.count === "" ? undefined : Number(this.count);
+    if (/^\d$/.test(key) && this.digits) return this.digits(Number(key));
     const action = this.available.find(({ keys, inField }) => (keys?.includes(key) ?? false) && (!field || inField));
     if (!action) return false;
-    this.count = "";
-    action.do(count);
-    return true;
-  }
-
-  private digit(digit: number): boolean {
-    if (this.digits) return this.digits(digit);
-    this.count = `${this.count}${digit}`.replace(/^0+/, "").slice(0, 2);
+    action.do();
     return true;
   }
 }

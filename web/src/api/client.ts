@@ -22,6 +22,14 @@ export interface CallOptions<O> {
   idempotencyKey?: string;
 }
 
+interface UntypedOptions {
+  path?: unknown;
+  query?: unknown;
+  body?: unknown;
+  signal?: AbortSignal;
+  idempotencyKey?: string;
+}
+
 /** An error of the server in its one form, or the loss of the connection (status 0). */
 export class ApiError extends Error {
   constructor(
@@ -58,7 +66,7 @@ export class Client {
   }
 
   /** A route that the document does not describe yet; prefer the typed methods. */
-  async call<R>(method: string, path: string, options: CallOptions<never> | CallOptions<object> = {}): Promise<R> {
+  async call<R>(method: string, path: string, options: UntypedOptions = {}): Promise<R> {
     const headers: Record<string, string> = {};
     const init: RequestInit = { method, headers, credentials: "same-origin" };
     if (method !== "GET") {
@@ -91,7 +99,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 /** A path with its parameters and query; a list is repeated, what is undefined is left out. */
-export function address(path: string, parameters?: object, query?: object): string {
+export function address(path: string, parameters?: unknown, query?: unknown): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String((parameters as Values | undefined)?.[name])),
   );

@@ -119,7 +119,7 @@ class GroveState {
       case "text":
         if ((value as TextPart).tree === this.open?.id) this.open.attempts.take(value as TextPart);
         return;
-      case "attempt":
+      case "answer":
         if ((value as Attempt).tree === this.open?.id) this.open.attempts.update(value as Attempt);
         return;
       case "run":

@@ -1,7 +1,7 @@
 /** The attempts of a tree while they are written: text is kept per attempt and shown once per frame. */
 import { SvelteMap } from "svelte/reactivity";
 import { api } from "../api/client";
-import { type Attempt, joinPart, type TextPart } from "./runs";
+import { answerKey, type Attempt, joinPart, type TextPart } from "./runs";
 
 export class LiveAttempt {
   attempt: Attempt = $state.raw()!;
@@ -30,8 +30,8 @@ export class LiveAttempt {
     return true;
   }
 
-  get end(): number {
-    return this.arrived.end;
+  endOf(kind: TextPart["kind"]): number {
+    return kind === "thinking" ? this.arrivedThinking.end : this.arrived.end;
   }
 
   show() {
@@ -48,8 +48,9 @@ export class LiveAttempts {
   /** Called when an attempt ends; the node is there by then, unless it failed. */
   constructor(private readonly onEnd: (attempt: Attempt) => void) {}
 
-  below(parent: string): LiveAttempt[] {
-    return [...this.all.values()].filter(({ attempt }) => attempt.parent === parent);
+  /** Answers below a node, which is given by either of its ids. */
+  below(...parent: string[]): LiveAttempt[] {
+    return [...this.all.values()].filter(({ attempt }) => parent.includes(attempt.parent));
   }
 
   get running(): LiveAttempt[] {
@@ -57,34 +58,35 @@ export class LiveAttempts {
   }
 
   update(attempt: Attempt) {
-    const live = this.all.get(attempt.id);
-    if (!live) {
-      if (attempt.status === "running" || attempt.status === "failed") this.all.set(attempt.id, new LiveAttempt(attempt));
-    } else {
-      live.attempt = attempt;
-    }
+    const key = answerKey(attempt);
+    const live = this.all.get(key);
+    if (live) live.attempt = attempt;
+    else if (attempt.status === "running" || attempt.status === "failed") this.all.set(key, new LiveAttempt(attempt));
     if (attempt.status !== "running") this.onEnd(attempt);
   }
 
   take(part: TextPart) {
-    const { attempt: id, run, tree, parent } = part;
-    let live = this.all.get(id);
+    const { attempt: id, choice, run, tree, parent } = part;
+    let live = this.all.get(answerKey({ id, choice }));
     if (!live) {
-      live = new LiveAttempt({ id, run, tree, parent, agent: "", status: "running", offset: 0 });
-      this.all.set(id, live);
+      // Text can come before its answer is announced.
+      const unknown = { agent: "", name: "", model: "", node: null, error: null, usage: null, cost: null };
+      live = new LiveAttempt({ id, choice, run, tree, parent, status: "running", offset: 0, ...unknown });
+      this.all.set(answerKey({ id, choice }), live);
     }
     if (live.take(part)) this.schedule(live);
     else void this.fill(live, part);
   }
 
-  remove(id: string) {
-    this.all.delete(id);
+  remove(attempt: Attempt) {
+    this.all.delete(answerKey(attempt));
   }
 
   private async fill(live: LiveAttempt, part: TextPart) {
-    const path = `/api/attempts/${encodeURIComponent(live.attempt.id)}/text?offset=${live.end}`;
+    const { id, choice } = live.attempt;
+    const path = `/api/attempts/${encodeURIComponent(id)}/text?offset=${live.endOf(part.kind)}&choice=${choice}&kind=${part.kind}`;
     const rest = await api.call<{ offset: number; end: number; text: string }>("GET", path);
-    live.take({ ...part, ...rest, kind: "text" });
+    live.take({ ...part, ...rest });
     this.schedule(live);
   }
 

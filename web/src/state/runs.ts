@@ -2,18 +2,23 @@
 
 export type AttemptStatus = "running" | "complete" | "interrupted" | "failed";
 
+/** One answer of a call: several choices of one call share the attempt's id. */
 export interface Attempt {
   id: string;
+  choice: number;
   run: string;
   tree: string;
   parent: string;
+  /** The id of the agent that answers, and its name. */
   agent: string;
+  name: string;
+  model: string;
   status: AttemptStatus;
-  node?: string | null;
+  node: string | null;
   offset: number;
-  error?: { code: string; message: string; hint?: string } | null;
-  usage?: Record<string, unknown> | null;
-  cost?: string | null;
+  error: { error: string; code: string; hint?: string } | null;
+  usage: { prompt: number | null; completion: number | null; cachedRead: number | null } | null;
+  cost: string | null;
 }
 
 export interface Run {
@@ -22,12 +27,18 @@ export interface Run {
   node: string;
   kind: "generation" | "ask" | "collaboration";
   status: "running" | "complete" | "stopped" | "failed";
+  stopping: boolean;
+  note: string | null;
+  error: { error: string; code: string; hint?: string } | null;
+  startedAt: string;
+  endedAt: string | null;
   attempts: Attempt[];
 }
 
 /** Text of an attempt as it arrives; offsets count Unicode code points. */
 export interface TextPart {
   attempt: string;
+  choice: number;
   run: string;
   tree: string;
   parent: string;
@@ -37,12 +48,17 @@ export interface TextPart {
   text: string;
 }
 
+/** The key of an answer. */
+export function answerKey({ id, choice }: Pick<Attempt, "id" | "choice">): string {
+  return `${id}/${choice}`;
+}
+
 export interface Presence {
   tree: string;
   agent: string;
   name: string;
   node: string;
-  via?: string;
+  at?: string;
 }
 
 /** A text with one part joined; null if something between them is missing. */

@@ -25,6 +25,7 @@ export class TreeState {
   private readonly lastChild = new SvelteMap<number, number>();
   private readonly visited: string[] = [];
   private readonly wanted = new Set<string>();
+  private readonly localIds = new Map<string, string>();
   private refreshing: Promise<void> | null = null;
   private needsAll = false;
   private stale = false;
@@ -109,7 +110,15 @@ export class TreeState {
   }
 
   keep(nodes: readonly Node[]) {
-    for (const node of nodes) this.nodes.set(node.localId, node);
+    for (const node of nodes) {
+      this.nodes.set(node.localId, node);
+      this.localIds.set(node.id, node.localId);
+    }
+  }
+
+  /** The local id of a node that is named by either of its ids; the same if it was not read. */
+  localId(id: string): string {
+    return this.localIds.get(id) ?? id;
   }
 
   /** A committed event of this tree. */
@@ -118,6 +127,11 @@ export class TreeState {
     const added = Array.isArray(event.payload["nodes"]) && event.payload["nodes"].length > 0;
     if (!added || event.kind === "undo" || event.kind === "redo") this.needsAll = true;
     void this.refresh();
+  }
+
+  /** What is known was changed, not only added to: the next refresh reads all of the shape. */
+  changed() {
+    this.needsAll = true;
   }
 
   /** Read what changed; while that is under way, further changes are read right after it. */
@@ -163,7 +177,19 @@ export class TreeState {
   /** An attempt ended: its node takes its place once it was read. */
   private ended(attempt: Attempt) {
     if (attempt.status === "failed") return;
-    void this.refresh().then(() => this.attempts.remove(attempt.id));
+    void this.refreshed().then(() => {
+      this.attempts.remove(attempt);
+      if (attempt.node !== null) this.onAnswer(this.localId(attempt.node), attempt);
+    });
+  }
+
+  /** Called when an answer has become a node that is in the shape. */
+  onAnswer: (id: string, attempt: Attempt) => void = () => undefined;
+
+  /** Everything that is known now has been read. */
+  private async refreshed() {
+    if (this.refreshing) await this.refreshing;
+    await this.refresh();
   }
 
   isExcluded(row: number): boolean {

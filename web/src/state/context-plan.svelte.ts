@@ -1,0 +1,69 @@
+/** The next request, planned while it is written: asked shortly after the last change, cancelled by the next. */
+import { api, ApiError } from "../api/client";
+import { type ContextAnswer, cutOf, outcomesOf } from "../api/context-answer";
+
+const PAUSE = 60;
+
+/** What may differ from the agent's and the tree's own settings, for this request only. */
+export interface PlanSettings {
+  agent?: string;
+  n?: number;
+  limit?: number;
+  strategy?: string;
+  step?: number;
+  temperature?: number;
+  maxTokens?: number;
+  preferences?: Record<string, unknown>;
+}
+
+class ContextPlan {
+  settings: PlanSettings = $state.raw({});
+  answer: ContextAnswer | null = $state.raw(null);
+  error: ApiError | null = $state.raw(null);
+  /** True while newer numbers are awaited: the old ones stay, dimmed. */
+  isOld = $state(false);
+  readonly cut = $derived(this.answer === null ? null : cutOf(this.answer.manifest.entries));
+  readonly strategy = $derived((this.answer?.manifest.settings["truncationStrategy"] ?? "truncateMiddle") as string);
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private request = new AbortController();
+  private tree = "";
+
+  /** Plan for a node and what is written below it. */
+  ask(tree: string, node: string, text: string) {
+    clearTimeout(this.timer);
+    if (this.tree !== tree) this.answer = null;
+    this.tree = tree;
+    const settings = this.settings;
+    this.timer = setTimeout(() => void this.read(tree, node, text, settings), PAUSE);
+  }
+
+  change(settings: PlanSettings) {
+    this.settings = { ...this.settings, ...settings };
+  }
+
+  private async read(tree: string, node: string, text: string, settings: PlanSettings) {
+    this.request.abort();
+    const request = new AbortController();
+    this.request = request;
+    const dim = setTimeout(() => (this.isOld = true), 100);
+    const query = { ...settings, ...(text ? { text } : {}) };
+    try {
+      const path = { tree, node };
+      const answer = await api.call<ContextAnswer>("GET", "/api/trees/{tree}/nodes/{node}/context", { path, query, signal: request.signal });
+      this.answer = answer;
+      this.error = null;
+    } catch (error) {
+      if (request.signal.aborted) return;
+      if (error instanceof ApiError && !error.isOffline) this.error = error;
+    } finally {
+      clearTimeout(dim);
+      if (!request.signal.aborted) this.isOld = false;
+    }
+  }
+
+  outcomes(path: readonly string[]) {
+    return this.answer === null ? new Map<string, never>() : outcomesOf(this.answer.manifest.entries, path);
+  }
+}
+
+export const plan = new ContextPlan();
