@@ -77,7 +77,7 @@ _CONTENT_SCHEMA = object_of(
 
 @functools.cache
 def value_schemas() -> dict[str, Schema]:
-    """Every value that answers contain, by its name."""
+    """Every value that answers contain, by its name; results of operations are added as they are described."""
     schemas: dict[str, Schema] = {"Content": _CONTENT_SCHEMA, "Error": ERROR}
     for kind in VALUES:
         _describe(kind, schemas)
@@ -89,7 +89,7 @@ def result_schema(operation: type[Editing]) -> Schema:
     annotation = typing.get_type_hints(inspect.getattr_static(operation, "apply"), localns=_JSON_NAMES)[
         "return"
     ]
-    schema = _schema(annotation, dict(value_schemas()))
+    schema = _schema(annotation, value_schemas())
     if "$ref" in schema:
         return {"type": "object", "allOf": [schema]}
     return schema if schema.get("type") in {"array", "integer"} else {"type": "object"}

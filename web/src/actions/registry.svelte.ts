@@ -1,4 +1,5 @@
 /** Every action of the app, once: keys, palette, menus and buttons all come from here. */
+import { untrack } from "svelte";
 import { isField, keyOf } from "./keys";
 
 /** The columns of the keys overlay, in its order. */
@@ -29,11 +30,10 @@ class ActionRegistry {
   digits: ((digit: number) => boolean) | null = null;
 
   /** Later actions come first: a screen's own before the app's. Returns how to take them away. */
-  add(actions: readonly Action[]): () => void {
-    this.lists = [actions, ...this.lists];
-    return () => {
-      this.lists = this.lists.filter((each) => each !== actions);
-    };
+  add(actions: readonly Action[]): () => unknown {
+    // Adding is no reason for an effect to run again.
+    untrack(() => (this.lists = [actions, ...this.lists]));
+    return () => untrack(() => (this.lists = this.lists.filter((each) => each !== actions)));
   }
 
   get all(): Action[] {

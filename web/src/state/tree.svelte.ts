@@ -1,4 +1,5 @@
 /** One open tree: its shape, the texts that were read, where the reader is, and what arrives. */
+import { untrack } from "svelte";
 import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import { api } from "../api/client";
 import type { Cursor, Event, Node, Tree } from "../api/values";
@@ -94,8 +95,8 @@ export class TreeState {
 
   /** Read the texts of these rows, in as few requests as their numbers allow. */
   async load(rows: readonly number[]): Promise<void> {
-    const ids = rows.map((row) => this.shape.id(row));
-    const missing = rows.filter((_, index) => !this.nodes.has(ids[index]!) && !this.wanted.has(ids[index]!));
+    // What is there already is no reason for an effect to run again.
+    const missing = untrack(() => rows.filter((row) => !this.nodes.has(this.shape.id(row)) && !this.wanted.has(this.shape.id(row))));
     for (const row of missing) this.wanted.add(this.shape.id(row));
     const numbers = missing.map((row) => this.shape.number(row));
     const reads = ranges(numbers).map(async ([first, last]) => {
