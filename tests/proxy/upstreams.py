@@ -64,9 +64,9 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _Server
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] - it is the only one that makes these
 
-    def log_message(self, *_: object) -> None: ...
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - the name that it has
 
     def do_GET(self) -> None:
         self._answer(200, b'{"data": [{"id": "model-1"}]}', {})
@@ -204,7 +204,8 @@ def _block_events(index: int, block: dict[str, Any]) -> list[bytes]:
         )
         kind = "thinking_delta"
     else:
-        empty, name, whole = {**block, "input": {}}, "partial_json", json.dumps(block["input"])
+        empty: dict[str, Any] = {**block, "input": {}}
+        name, whole = "partial_json", json.dumps(block["input"])
         kind = "input_json_delta"
     half = len(whole) // 2
     deltas = [{"type": kind, name: piece} for piece in (whole[:half], whole[half:])]
@@ -222,7 +223,7 @@ def _block_events(index: int, block: dict[str, Any]) -> list[bytes]:
 
 def _chat(answer: Answer, number: int, given: Any) -> tuple[dict[str, Any], list[bytes]]:
     prompt, said, cached = answer.usage
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": name, "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
         for name, tool, arguments in answer.calls
     ]

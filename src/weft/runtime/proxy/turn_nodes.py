@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from weft.interop.conversation import EmbeddedImage, Part, UnpairedResult
+from weft.interop.conversation import EmbeddedImage, MediaImage, Part, UnpairedResult
 from weft.knowledge.folder import measure_picture
 from weft.runtime.proxy.history import HistoryPart, Side
 from weft.store.blobs import BlobStore
@@ -88,6 +88,8 @@ def _blocks(blobs: BlobStore, part: Part | None) -> Iterator[Block]:
                 yield Image(
                     ref=ref, mime_type=measured.mime_type, width=measured.width, height=measured.height
                 )
+        case MediaImage():
+            yield Text(f"[image: {part.file.name}]")
         case UnpairedResult():
             yield Text(storable(str(part.content)))
         case ToolCall():

@@ -161,6 +161,11 @@ def repair(messages: Sequence[object], options: Options, context: FilterContext)
     return list(made)
 
 
+def pair_messages(messages: Sequence[PlainMessage], trace: Trace) -> list[PlainMessage]:
+    """Bring results to their calls, and take out what lost its other half; all else stays as it is."""
+    return [message for _, message in _paired(messages, trace)]
+
+
 def plain_messages(messages: Sequence[object]) -> list[PlainMessage]:
     """The messages, if all of them are objects with a role."""
     for index, message in enumerate(messages):
