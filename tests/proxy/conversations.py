@@ -90,7 +90,7 @@ class Desk:
 
     @property
     def records(self) -> ProxyRecords:
-        return ProxyRecords.of(self.grove.caller)
+        return ProxyRecords(self.grove.caller)
 
     def texts(self, recorded: RecordedExchange) -> list[str]:
         """The words of the path that a request's answer ended."""

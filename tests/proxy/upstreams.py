@@ -342,6 +342,10 @@ def _responses(answer: Answer, number: int, given: Any) -> tuple[dict[str, Any],
             }
         )
         about = {"output_index": index, "content_index": 0, "item_id": item.get("id", ""), "logprobs": []}
+        empty = {"type": "output_text", "text": "", "annotations": []}
+        events += [
+            {"type": "response.content_part.added", "part": empty, **about} for _ in item.get("content", ())
+        ]
         events += [
             {"type": "response.output_text.delta", "delta": piece["text"], **about}
             for piece in item.get("content", ())

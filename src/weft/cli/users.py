@@ -86,13 +86,22 @@ def users_token(
     label: Annotated[str, option("--label -l TEXT", "What it is for.")] = "",
     service: Annotated[bool, flag("--service", "Let it act for any user it names.")] = False,
     days: Annotated[int | None, option("--days", "Days until it expires.", min=1)] = None,
+    policy: Annotated[
+        str | None, option("--policy", "What the proxy does with its requests: record, strict or fit.")
+    ] = None,
 ) -> None:
     """Create a token for a user.
 
     Prints it once: only its hash is stored.
     """
     end = None if days is None else from_microseconds(session.now) + timedelta(days=days)
+    if policy is not None:
+        from weft.runtime.proxy.policy import mode_named  # noqa: PLC0415 - loads with the proxy
+
+        mode_named(policy)
     secret, token = session.grove.users.issue(user, label=label, service=service, expires_at=end)
+    if policy is not None:
+        session.grove.proxy.set_policy(token.id, policy)
     if session.out.as_json:
         session.out.json(
             {"token": secret, "id": token.id, "service": token.service, "expiresAt": token.expires_at}

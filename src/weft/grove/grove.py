@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generation.service import Generations
     from weft.runtime.operations.access import Users
+    from weft.runtime.proxy.sessions import ProxyRecords
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
     from weft.runtime.records.streams import Records
@@ -206,6 +207,13 @@ class Grove:
         from weft.grove.runs import GroveRuns  # noqa: PLC0415 - few calls ask a model
 
         return GroveRuns(self)
+
+    @property
+    def proxy(self) -> "ProxyRecords":
+        """What the proxy of a server recorded of other programs, and the policies of tokens."""
+        from weft.runtime.proxy.sessions import ProxyRecords  # noqa: PLC0415 - few calls read it
+
+        return ProxyRecords(self.caller)
 
     @property
     def evidence(self) -> "Evidence":

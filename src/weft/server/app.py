@@ -17,9 +17,11 @@ from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
 from weft.runtime.proxy.upstream import Upstreams
+from weft.runtime.proxy.wires import WireError
 from weft.server.auth import Authenticator, ServerSettings
 from weft.server.headers import PAGE_POLICY
 from weft.server.middleware import Guard
+from weft.server.proxy_errors import error_answer, is_proxied, wire_at
 from weft.server.routes import (
     ask,
     events,
@@ -27,6 +29,7 @@ from weft.server.routes import (
     imports,
     operations,
     proxy,
+    proxy_views,
     recipes,
     records,
     runs,
@@ -101,7 +104,9 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Every error in our form; of an error of our own, no details."""
+    """Every error in our form, or in that of the proxy's interface; of an error of our own, no details."""
+    if is_proxied(request.url.path):
+        return _proxy_failed(request, error)
     match error:
         case WeftError():
             return answer_error(error)
@@ -119,6 +124,16 @@ async def _failed(request: Request, error: Exception) -> Response:
         case _:
             internal = {"error": "internal error", "code": "INTERNAL", "retry": CODES["STORAGE"].retry}
             return JsonAnswer(internal, status_code=500)
+
+
+def _proxy_failed(request: Request, error: Exception) -> Response:
+    wire = wire_at(request.url.path)
+    if isinstance(error, WeftError):
+        return error_answer(wire, error)
+    if isinstance(error, HTTPException):
+        message = f"Weft: no route {request.method} {request.url.path[:200]}"
+        return error_answer(wire, WireError(status=error.status_code, message=message, code="NOT_FOUND"))
+    return error_answer(wire, WireError(status=500, message="Weft: internal error", code="INTERNAL"))
 
 
 @_pages.get(
@@ -187,6 +202,8 @@ ROUTERS = (
     web_app.router,
     proxy.router,
     sessions.router,
+    proxy.bases,
+    proxy_views.router,
     _pages,
 )
 """Everything that a server answers."""

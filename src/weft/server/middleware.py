@@ -6,6 +6,7 @@ from hashlib import blake2b
 
 import anyio
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import (
@@ -18,6 +19,7 @@ from weft.errors import (
 from weft.log import Log
 from weft.server.auth import TOKEN_HEADERS, ServerSettings
 from weft.server.headers import ANSWER_HEADERS, CORS_HEADERS
+from weft.server.proxy_errors import error_answer, is_proxied, wire_at
 from weft.server.rate_limit import OpenRequests
 from weft.server.wire import answer_error
 
@@ -177,12 +179,18 @@ class _Answer:
     async def fail(self, error: WeftError, scope: Scope, receive: Receive) -> None:
         """Answer with an error, unless an answer has begun."""
         if not self.started:
-            await answer_error(error)(scope, receive, self)
+            await _refusal(scope, error)(scope, receive, self)
 
     async def allow(self) -> None:
         """Answer a browser's preflight request."""
         await self({"type": "http.response.start", "status": 204, "headers": list(CORS_HEADERS)})
         await self.send({"type": "http.response.body", "body": b""})
+
+
+def _refusal(scope: Scope, error: WeftError) -> Response:
+    """In our form, or in that of the interface which the proxy speaks there."""
+    path = str(scope["path"])
+    return error_answer(wire_at(path), error) if is_proxied(path) else answer_error(error)
 
 
 def _too_large(limit: int) -> LimitExceededError:

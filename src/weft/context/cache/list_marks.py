@@ -25,15 +25,13 @@ def has_marks(*values: object) -> bool:
     return False
 
 
-def marked_system(system: object, profile: CacheProfile) -> object:
+def marked_system(system: Any, profile: CacheProfile) -> Any:
     """The system field with a mark at its end."""
     if isinstance(system, str):
         blocks = [{"type": "text", "text": system, _CONTROL: dict(profile.control)}]
-        return cast("object", blocks) if system else system
-    if isinstance(system, list) and system:
-        given = cast("list[Any]", system)
-        return cast("object", [*given[:-1], {**given[-1], _CONTROL: dict(profile.control)}])
-    return system
+        return blocks if system else system
+    given = cast("list[Any]", system) if isinstance(system, list) else []
+    return [*given[:-1], {**given[-1], _CONTROL: dict(profile.control)}] if given else cast("Any", system)
 
 
 def marked_messages(messages: Sequence[PlainMessage], profile: CacheProfile) -> list[PlainMessage]:

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from weft.errors import InvalidInputError
 from weft.ids import new_ulid
+from weft.interop.loose_json import sequence
 from weft.providers.base import ModelProfile
 from weft.providers.keys import Secret
 from weft.runtime.contexts.model_agents import registry_of
@@ -20,6 +21,7 @@ from weft.runtime.operations.settings import load_settings
 from weft.runtime.proxy.answer_writer import Cost
 from weft.runtime.proxy.client_signs import ClientSigns, read_signs
 from weft.runtime.proxy.exchange import Exchange
+from weft.runtime.proxy.history import canonical, digest_of
 from weft.runtime.proxy.policy import TokenPolicy, policy_of
 from weft.runtime.proxy.upstream import Upstream, Upstreams, rename_model
 from weft.runtime.proxy.wires import Wire
@@ -76,6 +78,14 @@ class AdmittedRequest:
     @property
     def wire(self) -> Wire:
         return self.incoming.wire
+
+    @property
+    def cache_key(self) -> str:
+        """Requests of one session go where its prefix was cached; without one, those with the same beginning."""
+        first = self.signs.session or canonical(
+            sequence(self.body.get("messages", self.body.get("input")))[:1]
+        )
+        return f"weft-{digest_of(str(self.token.key), self.signs.agent, first).hex()[:32]}"
 
     def to_send(self) -> bytes:
         """The received bytes; with the upstream's own name of the model where the client used another."""

@@ -31,6 +31,7 @@ from weft.runtime.proxy.parent_search import (
 )
 from weft.runtime.proxy.sub_agents import calling_place, name_callers
 from weft.runtime.proxy.turn_nodes import TurnNode, content_of, storable, turn_nodes
+from weft.runtime.proxy.wires import Wire
 from weft.store import schema
 from weft.store.packed_bodies import add_body
 from weft.store.proxy_rows import (
@@ -184,7 +185,9 @@ class _Request:
 
     def _place(self, session: SessionRow | None) -> Place:
         """Where the request belongs: in a known history, else at the root of its session's tree or of a new one."""
-        start = chain_start(self.signs.agent)
+        # A document that is continued is no conversation, also where it begins with the same words.
+        scope = "document" if self.exchange.wire is Wire.COMPLETIONS else ""
+        start = chain_start(self.signs.agent + scope)
         place = None if self.purpose.is_side else self._continued(session, start)
         if place is not None:
             return place

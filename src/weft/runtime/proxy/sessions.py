@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, select
 
@@ -10,6 +11,7 @@ from weft.errors import NotFoundError
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import require_access, trees_allowed
 from weft.runtime.proxy.ledger import CompactionLedger, compare_texts
+from weft.runtime.proxy.policy import OWNER, SetProxyPolicy, TokenPolicy, policies
 from weft.runtime.views.reader import Reader
 from weft.store import schema
 from weft.store.lookup import find_tree
@@ -23,7 +25,10 @@ from weft.tree.json_names import from_microseconds
 from weft.tree.node import Node
 
 _sessions, _requests, _segments = schema.proxy_sessions, schema.proxy_requests, schema.proxy_segments
-_trees, _tokens, _users = schema.trees, schema.tokens, schema.users
+_trees, _tokens = schema.trees, schema.tokens
+_DAY = 24 * 3_600 * 1_000_000
+_MOST_REQUESTS = 100_000
+"""Requests that the figures of a day are made of, at most: the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +108,48 @@ class Compaction:
     ledger: CompactionLedger
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyDay:
+    """Figures of the last 24 hours."""
+
+    requests: int
+    failed: int
+    added_ms: float | None
+    """Time that Weft added to the first byte, at the median."""
+    added_ms_p99: float | None
+    prompt_tokens: int
+    cached_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyTokenUse:
+    """A token, its policy, and how it was used in the last 24 hours."""
+
+    id: str
+    label: str
+    policy: str
+    window: int | None
+    clients: tuple[str, ...]
+    day: ProxyDay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyUsage:
+    """How the proxy is used."""
+
+    day: ProxyDay
+    tokens: tuple[ProxyTokenUse, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ProxyRecords:
     """What was recorded, as far as the caller may see it."""
 
     caller: Caller
 
-    @classmethod
-    def of(cls, caller: Caller) -> "ProxyRecords":
-        return cls(caller)
+    def set_policy(self, token: str, policy: str, *, window: int | None = None) -> TokenPolicy:
+        """Set what the proxy does with the requests of a token: `record`, `strict` or `fit`."""
+        return self.caller.perform(SetProxyPolicy(token=token, policy=policy, window=window))
 
     def sessions(
         self, *, limit: int = 100, before: int | None = None, tree: str | None = None
@@ -243,6 +281,49 @@ class ProxyRecords:
             for row in rows
         ]
 
+    def usage(self) -> ProxyUsage:
+        """Figures of the last day, in all and by token, and the tokens' policies."""
+        since = self.caller.executor.clock() - _DAY
+        with self.caller.reading() as session:
+            visible = self._visible(session)
+            statement = (
+                select(
+                    _requests.c.token,
+                    _requests.c.added,
+                    _requests.c.error,
+                    _requests.c.prompt_tokens,
+                    _requests.c.cached_tokens,
+                    _requests.c.first_byte,
+                    _sessions.c.client,
+                )
+                .join(_sessions, _sessions.c.key == _requests.c.session)
+                .where(_requests.c.started_at >= since, *visible)
+                .order_by(_requests.c.key.desc())
+                .limit(_MOST_REQUESTS)
+            )
+            rows = session.execute(statement).all()
+            named = select(_tokens.c.key, _tokens.c.ulid, _tokens.c.label).order_by(_tokens.c.key)
+            if visible:
+                named = named.where(_tokens.c.user == self.caller.actor.user)
+            tokens = [(0, OWNER, ""), *((row.key, row.ulid, row.label) for row in session.execute(named))]
+            known = policies(session)
+        uses: list[ProxyTokenUse] = []
+        for key, name, label in tokens:
+            own = [row for row in rows if row.token == key]
+            if own or name in known or name != OWNER:
+                policy = known.get(name, TokenPolicy())
+                uses.append(
+                    ProxyTokenUse(
+                        id=name,
+                        label=label,
+                        policy=policy.mode.value,
+                        window=policy.window,
+                        clients=tuple(sorted({row.client for row in own})),
+                        day=_day_of(own),
+                    )
+                )
+        return ProxyUsage(day=_day_of(rows), tokens=tuple(uses))
+
     def history(self, tree: str, node: str) -> list[Node]:
         """The path to a node as the client sent it: since the last compaction, without the empty root."""
         reader = Reader.of(self.caller)
@@ -309,6 +390,19 @@ class ProxyRecords:
         """Only trees that the caller may read."""
         allowed = trees_allowed(session, self.caller.actor)
         return [] if allowed is None else [session.dialect.among(_sessions.c.tree, sorted(allowed))]
+
+
+def _day_of(rows: Sequence[Any]) -> ProxyDay:
+    added = sorted(row.added / 1_000 for row in rows if row.first_byte is not None)
+    counted = [row for row in rows if row.prompt_tokens is not None]
+    return ProxyDay(
+        requests=len(rows),
+        failed=sum(1 for row in rows if row.error),
+        added_ms=added[len(added) // 2] if added else None,
+        added_ms_p99=added[min(len(added) - 1, len(added) * 99 // 100)] if added else None,
+        prompt_tokens=sum(row.prompt_tokens for row in counted),
+        cached_tokens=sum(row.cached_tokens or 0 for row in counted),
+    )
 
 
 def _node_names(

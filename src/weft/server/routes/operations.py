@@ -25,6 +25,7 @@ from weft.runtime.operations import (
     trees,
 )
 from weft.runtime.operations.executor import Editing
+from weft.runtime.proxy import policy as proxy_policy
 from weft.runtime.tools import settings as tool_settings
 from weft.runtime.undo.undo import Redo, Undo
 from weft.server.json_fields import fields_of, fields_schema, is_required, read_fields
@@ -148,6 +149,7 @@ ROUTES: tuple[OperationRoute, ...] = (
     OperationRoute("POST", "/users/{user}/archive", access.ArchiveUser),
     OperationRoute("PUT", "/users/{user}/role", access.SetRole, example={"role": "editor"}),
     OperationRoute("POST", "/tokens/{token}/revoke", access.RevokeToken),
+    OperationRoute("PUT", "/tokens/{token}/policy", proxy_policy.SetProxyPolicy, example={"policy": "fit"}),
 )
 
 

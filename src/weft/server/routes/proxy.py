@@ -1,11 +1,10 @@
 """The context proxy: the interfaces of OpenAI and Anthropic, forwarded and recorded."""
 
 import asyncio
-import secrets
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from fastapi import APIRouter
@@ -13,33 +12,35 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from weft.errors import LimitExceededError, ProviderError, Trouble, WeftError
-from weft.log import Log
-from weft.providers.capture import WireHead
+from weft.errors import NotFoundError, WeftError
+from weft.providers.events import WireHead
 from weft.runtime.operations.executor import Caller
-from weft.runtime.proxy.admission import AdmittedRequest, IncomingRequest, ProxyToken, admit_request, cost_of
+from weft.runtime.proxy.admission import (
+    AdmittedRequest,
+    IncomingRequest,
+    ProxyToken,
+    admit_request,
+    cost_of,
+    profile_of,
+)
 from weft.runtime.proxy.exchange import Exchange
+from weft.runtime.proxy.fitting import fit_request, plain_manifest, prompt_limit
+from weft.runtime.proxy.model_list import model_list
 from weft.runtime.proxy.policy import ProxyMode
 from weft.runtime.proxy.recorder import Recorder
 from weft.runtime.proxy.recording import StartedExchange, StartExchange
 from weft.runtime.proxy.upstream import Upstreams, answer_headers, request_headers
 from weft.runtime.proxy.wires import Wire, WireError
 from weft.server.auth import Authenticator, token_in
+from weft.server.proxy_errors import PREFIX, error_answer
 from weft.server.wire import JsonAnswer, address_of
 from weft.server.worker_threads import in_thread
 
 if TYPE_CHECKING:
     import httpx2
 
-router = APIRouter(prefix="/v1", tags=["proxy"], include_in_schema=False)
-_log = Log(__name__)
-_STATUSES = {
-    Trouble.AUTHENTICATION: 401,
-    Trouble.RATE_LIMITED: 429,
-    Trouble.MODEL_NOT_FOUND: 404,
-    Trouble.INVALID_REQUEST: 400,
-    Trouble.TIMEOUT: 504,
-}
+router = APIRouter(prefix=PREFIX, tags=["proxy"], include_in_schema=False)
+bases = APIRouter(tags=["proxy"], include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +57,6 @@ def proxy_token(request: Request) -> str:
     return own or token_in(request)
 
 
-def error_answer(wire: Wire | None, error: WeftError | WireError) -> Response:
-    """An error of the proxy's own, in the shape of the wire."""
-    name = f"req_weft_{secrets.token_hex(12)}"
-    shown = error if isinstance(error, WireError) else _wire_error(error)
-    header = "x-request-id" if wire is None else wire.request_id
-    headers = {header: name, "weft-error": shown.code}
-    if shown.status in {429, 503}:
-        headers["retry-after"] = "1"
-    return JsonAnswer(shown.body(wire, name), status_code=shown.status, headers=headers)
-
-
-def _wire_error(error: WeftError) -> WireError:
-    message = f"Weft: {error.message}" + ("" if error.hint is None else f" ({error.hint})")
-    status = error.row.http
-    if isinstance(error, ProviderError):
-        status = _STATUSES.get(error.trouble, 502)
-        if error.trouble is Trouble.AUTHENTICATION:
-            # Not the client's key: the one that Weft has for the upstream. Clients must not try again.
-            status = 403
-    elif isinstance(error, LimitExceededError) and "$" in error.message:
-        status = 402
-    return WireError(status=status, message=message, code=error.code)
-
-
 async def _forward(request: Request, wire: Wire) -> Response:
     began = time.perf_counter_ns()
     service: ProxyService = request.app.state.proxy
@@ -92,8 +69,13 @@ async def _forward(request: Request, wire: Wire) -> Response:
         )
         caller, admitted = await in_thread(request, lambda: _admit(request, service, incoming))
         call = _Call(service, caller, admitted, began)
-        if admitted.policy.mode is ProxyMode.STRICT:
-            await in_thread(request, call.record_request)
+        match admitted.policy.mode:
+            case ProxyMode.STRICT:
+                await in_thread(request, call.record_request)
+            case ProxyMode.FIT:
+                await in_thread(request, call.fit)
+            case ProxyMode.RECORD:
+                pass
         return await call.answer()
     except WeftError as error:
         return error_answer(wire, error)
@@ -118,6 +100,8 @@ class _Call:
         self.admitted = admitted
         self.began = began
         self.sent = admitted.to_send()
+        self.changes: tuple[str, ...] = ("model",) if admitted.upstream.is_renamed else ()
+        self.manifest = b""
         self.started: StartedExchange | None = None
         self.parts: list[bytes] = []
         self.head: WireHead | None = None
@@ -129,6 +113,22 @@ class _Call:
     def record_request(self) -> None:
         """Write the request down before it is forwarded."""
         self.started = self.caller.perform(StartExchange(exchange=self.exchange()))
+
+    def fit(self) -> None:
+        """Have the engine fit the request."""
+        admitted = self.admitted
+        profile = profile_of(self.caller, admitted.upstream)
+        body = dict(admitted.body) | {"model": admitted.upstream.model}
+        fitted = fit_request(
+            admitted.wire,
+            body,
+            self.sent,
+            profile,
+            limit=prompt_limit(profile, body, admitted.policy.window),
+            cache_key=admitted.cache_key,
+        )
+        self.sent, self.manifest = fitted.body, fitted.manifest
+        self.changes = (*self.changes, *fitted.changes)
 
     async def answer(self) -> Response:
         """Forward the request; the answer passes its bytes on as they come."""
@@ -171,7 +171,8 @@ class _Call:
             policy=admitted.policy.mode.value,
             received=admitted.incoming.data,
             sent=self.sent,
-            changed="model" if admitted.upstream.is_renamed else "",
+            manifest=self.manifest or plain_manifest(self.sent, ", ".join(self.changes)),
+            changed=", ".join(self.changes),
             requested_at=admitted.requested_at,
             responded_at=None if head is None else datetime.now(UTC),
             status=None if head is None else head.status,
@@ -263,8 +264,8 @@ class _Answer(Response):
             "weft-attempt": call.admitted.attempt,
             "x-accel-buffering": "no",
         }
-        if call.admitted.upstream.is_renamed:
-            passed["weft-changed"] = "model"
+        if call.changes:
+            passed["weft-changed"] = ", ".join(call.changes)
         if call.service.recorder.failed:
             passed["weft-not-recorded"] = str(call.service.recorder.failed)
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in passed.items()]
@@ -283,3 +284,51 @@ def _add(wire: Wire) -> None:
 
 for _wire in Wire:
     _add(_wire)
+
+
+@router.get("/responses")
+async def upgrade(request: Request) -> Response:
+    """There is no WebSocket: clients that try one first go on over HTTP at once."""
+    del request
+    error = WireError(status=426, message="Weft: use HTTP", code="UPGRADE")
+    answer = error_answer(Wire.RESPONSES, error)
+    answer.headers["upgrade"] = "HTTP/1.1"
+    answer.headers["connection"] = "Upgrade"
+    return answer
+
+
+@router.get("/models")
+async def models(request: Request) -> Response:
+    """The models of all upstreams that have a key, in one object with the list shapes of both vendors."""
+    try:
+        return JsonAnswer(await _models(request))
+    except WeftError as error:
+        return error_answer(None, error)
+
+
+@router.get("/models/{model:path}")
+async def model(request: Request, model: str) -> Response:
+    """One model of the list."""
+    try:
+        listed = await _models(request)
+        for each in listed["data"]:
+            if each["id"] == model:
+                return JsonAnswer(each)
+        raise NotFoundError(f"no model {model[:200]!r}")
+    except WeftError as error:
+        return error_answer(None, error)
+
+
+async def _models(request: Request) -> dict[str, Any]:
+    authenticator: Authenticator = request.app.state.authenticator
+    service: ProxyService = request.app.state.proxy
+    token = proxy_token(request)
+    await in_thread(request, lambda: authenticator.client(token, address_of(request)))
+    return await model_list(service.upstreams)
+
+
+@bases.head("/")
+@bases.head("/v1")
+async def base() -> Response:
+    """Clients try whether anything answers at their base address, without a token."""
+    return Response(status_code=204)
