@@ -35,6 +35,7 @@ from weft.runtime.generation.service import Generations
 from weft.runtime.operations.access import Users
 from weft.runtime.operations.metadata import Exclude
 from weft.runtime.operations.references import TargetRef
+from weft.runtime.proxy.sessions import ProxyRecords
 from weft.runtime.records.group_index import GroupIndex
 from weft.runtime.records.recipes import Recipes
 from weft.runtime.records.streams import Records
@@ -467,6 +468,14 @@ TABLE = {
         "index": rule(WRITE, call=lambda _, do: do({"sessionId": "s", "groups": [{"name": "g"}]})),
         "remove": rule(WRITE, call=lambda _, do: do("s", "r")),
         "set_state": rule(WRITE, call=lambda _, do: do({"sessionId": "s", "group": "g", "expanded": True})),
+    },
+    ProxyRecords: {
+        **looks("sessions", "usage"),
+        "session": rule(LOOK, call=lambda _, do: do(1)),
+        "requests": rule(LOOK, call=lambda _, do: do(1)),
+        "history": at(LOOK),
+        "compactions": of_tree(LOOK),
+        "set_policy": rule(WRITE, call=lambda _, do: do("owner", "fit")),
     },
     Recipes: {
         **free("names"),

@@ -256,7 +256,12 @@ def test_models_heads_counts_and_upgrades_are_answered(proxy, token):
     assert counted.input_tokens == 100
     for path in ("/", "/v1"):
         assert raw(proxy, "HEAD", path)[0].status == 204
-    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    upgrade = {
+        "authorization": f"Bearer {token[0]}",
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-version": "13",
+    }
     assert raw(proxy, "GET", "/v1/responses", headers=upgrade)[0].status == 426
     proxy.recorded()
     (session,) = trees_of(proxy, token)

@@ -21,6 +21,7 @@ OPEN = {
     ("GET", "/api/health"),
     ("GET", "/enter"),
     ("POST", "/api/session"),
+    *(("HEAD", base) for base in ("/", "/v1")),
     *(("GET", address) for address in (*web_app.ADDRESSES, "/assets/{name}", "/favicon.svg")),
 }
 """Routes that ask for no token: the web app's page contains nothing of the grove."""

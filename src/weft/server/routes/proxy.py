@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from weft.errors import NotFoundError, WeftError
+from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.providers.events import WireHead
 from weft.runtime.operations.executor import Caller
 from weft.runtime.proxy.admission import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import httpx2
 
 router = APIRouter(prefix=PREFIX, tags=["proxy"], include_in_schema=False)
+_LONGEST_NAME = 500
 bases = APIRouter(tags=["proxy"], include_in_schema=False)
 
 
@@ -289,7 +290,10 @@ for _wire in Wire:
 @router.get("/responses")
 async def upgrade(request: Request) -> Response:
     """There is no WebSocket: clients that try one first go on over HTTP at once."""
-    del request
+    try:
+        await _authenticate(request)
+    except WeftError as refused:
+        return error_answer(Wire.RESPONSES, refused)
     error = WireError(status=426, message="Weft: use HTTP", code="UPGRADE")
     answer = error_answer(Wire.RESPONSES, error)
     answer.headers["upgrade"] = "HTTP/1.1"
@@ -310,6 +314,9 @@ async def models(request: Request) -> Response:
 async def model(request: Request, model: str) -> Response:
     """One model of the list."""
     try:
+        await _authenticate(request)
+        if len(model) > _LONGEST_NAME:
+            raise InvalidInputError(f"a model's name has at most {_LONGEST_NAME} characters", path="model")
         listed = await _models(request)
         for each in listed["data"]:
             if each["id"] == model:
@@ -319,11 +326,15 @@ async def model(request: Request, model: str) -> Response:
         return error_answer(None, error)
 
 
-async def _models(request: Request) -> dict[str, Any]:
+async def _authenticate(request: Request) -> None:
     authenticator: Authenticator = request.app.state.authenticator
-    service: ProxyService = request.app.state.proxy
     token = proxy_token(request)
     await in_thread(request, lambda: authenticator.client(token, address_of(request)))
+
+
+async def _models(request: Request) -> dict[str, Any]:
+    service: ProxyService = request.app.state.proxy
+    await _authenticate(request)
     return await model_list(service.upstreams)
 
 
