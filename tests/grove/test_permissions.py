@@ -168,6 +168,7 @@ TABLE = {
             "imports",
             "jobs",
             "layers",
+            "proxy",
             "leases",
         ),
         **free("read", "recipes", "records", "runners", "summaries", "tools", "users", "vaults"),
