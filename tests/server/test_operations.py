@@ -166,3 +166,11 @@ def test_rights_are_checked_inside_the_operations(ask, owner, tree, root):
     assert refused.status_code == 403
     assert ask("eve").get(f"/api/trees/{tree}").status_code in {403, 404}
     assert reader("PATCH", "/api/preferences", json={"settings": {}}).status_code == 403
+
+
+@covers("http.tags-of-the-grove")
+def test_without_a_name_all_tags_of_the_grove_are_listed(owner):
+    tree = owner.post("/api/trees", {"title": "Tagged"}).json()
+    owner.post("/api/tags", {"target": {"kind": "tree", "name": tree["id"]}, "label": "harbour"})
+    tags = owner.get("/api/tags").json()["tags"]
+    assert {"label": "harbour", "target": {"kind": "tree", "id": tree["id"]}} in tags

@@ -734,6 +734,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plant the sample tree
+         * @description A story in the making, with agents of its own, to walk through.
+         */
+        post: operations["plantSample"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/search": {
         parameters: {
             query?: never;
@@ -758,31 +778,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Read who is signed in
+         * @description The user's name, or null for the grove's owner on this machine.
+         */
+        get: operations["readSession"];
         put?: never;
         /**
-         * Sign a browser in with a token
-         * @description The token becomes a cookie that no page can read.
+         * Sign in
+         * @description Exchange a token for a cookie of this browser, which has the same rights for 30 days.
          */
         post: operations["signIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/session/end": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Sign a browser out */
-        post: operations["signOut"];
-        delete?: never;
+        /**
+         * Sign out
+         * @description End this browser's session. A token that was not made by signing in stays valid: revoke it instead.
+         */
+        delete: operations["signOut"];
         options?: never;
         head?: never;
         patch?: never;
@@ -795,7 +806,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tags of a node, tree or document */
+        /** List the tags of a node, tree or document; without a name, all tags of the grove */
         get: operations["listTags"];
         put?: never;
         /**
@@ -2671,6 +2682,7 @@ export interface components {
             label: string;
             revokedAt: string | null;
             service: boolean;
+            usedAt: string | null;
             userId: string;
         };
         Tree: {
@@ -4479,6 +4491,29 @@ export interface operations {
             };
         };
     };
+    plantSample: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sample tree: the one that is there, or a new one. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        title: string;
+                    };
+                };
+            };
+        };
+    };
     search: {
         parameters: {
             query: {
@@ -4529,6 +4564,28 @@ export interface operations {
             };
         };
     };
+    readSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who is signed in. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        owner: boolean;
+                    };
+                };
+            };
+        };
+    };
     signIn: {
         parameters: {
             query?: never;
@@ -4538,21 +4595,25 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "weft_…"
+                 *     }
+                 */
                 "application/json": {
-                    /** @description A token of `weft users token`. */
                     token: string;
                 };
             };
         };
         responses: {
-            /** @description Signed in. */
+            /** @description Who is signed in; the cookie is set. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        ok: boolean;
+                        owner: boolean;
                     };
                 };
             };
@@ -4567,15 +4628,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Signed out. */
+            /** @description The cookie is not accepted any more. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        ok: boolean;
-                    };
+                    "application/json": Record<string, never>;
                 };
             };
         };

@@ -449,8 +449,8 @@ VIEWS: tuple[ViewRoute, ...] = (
     ViewRoute(
         "/tags",
         "listTags",
-        "List the tags of a node, tree or document",
-        _listed("tags", lambda grove, _, o: grove.read.tags(_target(o))),
+        "List the tags of a node, tree or document; without a name, all tags of the grove",
+        _listed("tags", lambda grove, _, o: grove.read.tags(_target(o) if o.name else None)),
         {"tags": "Tag[]"},
         TargetOptions,
     ),
