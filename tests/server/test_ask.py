@@ -143,3 +143,15 @@ def test_a_tool_waits_for_a_person_who_decides_over_http(tmp_path, decision, bod
             other = "deny" if decision == "allow" else "allow"
             assert owner.post(f"/api/approvals/{waiting['id']}/{other}").status_code == 409
             assert owner.post("/api/approvals/nothing/allow").status_code == 404
+
+
+@covers("ask.idempotency-key")
+def test_a_question_with_a_key_is_said_once_over_http(owner, tree):
+    key, path = {"Idempotency-Key": "asked-once"}, f"/api/trees/{tree.id}/ask"
+    body = {"text": "Only once?", "agent": "Echo"}
+    first, again = (owner.post(path, body, headers=key).json() for _ in range(2))
+    assert again["node"]["id"] == first["node"]["id"]
+    assert (again["run"], again["ending"]) == (first["run"], "done")
+    assert owner.post(path, {**body, "text": "Twice?"}, headers=key).status_code == 409
+    refused = owner.post(path, body, headers={"Idempotency-Key": "k" * 300})
+    assert (refused.status_code, refused.json()["path"]) == (400, "idempotencyKey")

@@ -42,6 +42,7 @@ def ask(
     dollars: Annotated[str | None, option("--max-price DOLLARS", AskOptions, name="dollars")] = None,
     record_payload: Annotated[bool, flag("--record-payload", AskOptions)] = False,
     resume: Annotated[bool, flag("--resume", AskOptions)] = False,
+    key: Annotated[str | None, option("--key TEXT", AskOptions, name="idempotency_key")] = None,
     approval_seconds: Annotated[float | None, option("--approval-seconds S", AskOptions)] = None,
 ) -> None:
     """Ask a model and print its answer as it comes. Continues the last tree; plants one if there is none.
@@ -65,17 +66,16 @@ def ask(
         dollars=dollars,
         record_payload=record_payload or None,
         resume=resume,
+        idempotency_key=key,
         approval_seconds=approval_seconds,
         turns=turns,
         seconds=seconds,
     )
-    from weft.grove.answer import start_answer, tree_to_ask  # noqa: PLC0415 - loads with the grove
+    from weft.grove.answer import start_in_grove  # noqa: PLC0415 - loads with the grove
 
-    grove = session.grove
-    tree = tree_to_ask(grove, options)
     # With a time limit another face may decide, so the terminal is not asked.
     approver = approver_of(session) if approval_seconds is None else None
-    with start_answer(grove, tree.id, options, approver) as stream:
+    with start_in_grove(session.grove, options, approver) as stream:
         _, stopped = show_answer(session, stream)
     if stopped:
         raise typer.Exit(_INTERRUPTED)

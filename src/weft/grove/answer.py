@@ -1,5 +1,6 @@
 """Questions and their answers by a runner: `tree.ask("Why the fog?", runner="vault")`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from weft.errors import NotFoundError, WeftError
 from weft.grove.node import NodeHandle
 from weft.runtime.collaboration.run_events import Began, Ending, Finished
 from weft.runtime.generation.stream import EventStream, Notice
+from weft.runtime.runners.keyed_run import KeyedRun
 from weft.runtime.runners.options import AskOptions, GroveAskOptions, Runner
 from weft.runtime.runners.run import RunnerRun
 from weft.runtime.runners.run_events import RunnerEvent, ToolEnded
@@ -87,7 +89,7 @@ class AnswerStream(EventStream[RunnerEvent, TurnAnswer]):
     Its result raises the error, if nothing came of the turn.
     """
 
-    def __init__(self, grove: "Grove", run: RunnerRun) -> None:
+    def __init__(self, grove: "Grove", run: RunnerRun | KeyedRun) -> None:
         super().__init__(run)
         self._grove = grove
         self._run = run
@@ -137,10 +139,19 @@ class AnswerStream(EventStream[RunnerEvent, TurnAnswer]):
 
 
 def start_answer(
-    grove: "Grove", tree: str, options: AskOptions, approver: Approver | None = None
+    grove: "Grove", tree: str | Callable[[], str], options: AskOptions, approver: Approver | None = None
 ) -> AnswerStream:
     """Say the question and start, and return at once; the stream reports what happens."""
     return AnswerStream(grove, grove.runners.start(tree, options, approver))
+
+
+def start_in_grove(
+    grove: "Grove", options: GroveAskOptions, approver: Approver | None = None
+) -> AnswerStream:
+    """The same in the tree that the options choose; with an idempotency key it is planted once."""
+    if options.tree is not None:
+        return start_answer(grove, tree_to_ask(grove, options).id, options, approver)
+    return start_answer(grove, lambda: tree_to_ask(grove, options).id, options, approver)
 
 
 def tree_to_ask(grove: "Grove", options: GroveAskOptions) -> "TreeHandle":

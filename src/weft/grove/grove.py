@@ -403,9 +403,9 @@ class Grove:
     @takes_options(GroveAskOptions)
     def ask_stream(self, options: GroveAskOptions) -> "AnswerStream":
         """The same as it goes on: iterate it for events."""
-        from weft.grove.answer import start_answer, tree_to_ask  # noqa: PLC0415 - few calls ask a model
+        from weft.grove.answer import start_in_grove  # noqa: PLC0415 - few calls ask a model
 
-        return start_answer(self, tree_to_ask(self, options).id, options)
+        return start_in_grove(self, options)
 
     @property
     def jobs(self) -> "JobBoard":

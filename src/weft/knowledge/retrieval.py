@@ -1,7 +1,7 @@
 """Retrieval: a question as what is looked for, the passages that answer it, and how rankings are joined."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -116,16 +116,20 @@ def word_weights(query: Query) -> dict[Atom, float]:
     return weights
 
 
-def coverage(texts: Sequence[str], weights: Mapping[Atom, float]) -> float:
-    """The share of what is looked for that a passage has, by weight."""
+def words_present(texts: Sequence[str], weights: Mapping[Atom, float]) -> frozenset[Atom]:
+    """What a passage has of what is looked for."""
     words = f" {' '.join(word for text in texts for word in (*split_words(text), ''))} "
-    present = sum(
-        weight
-        for atom, weight in weights.items()
+    return frozenset(
+        atom
+        for atom in weights
         if (f" {' '.join(atom.words)}" if atom.prefix else f" {' '.join(atom.words)} ") in words
     )
+
+
+def coverage(present: Collection[Atom], weights: Mapping[Atom, float]) -> float:
+    """The share of what is looked for that is present, by weight."""
     whole = sum(weights.values())
-    return present / whole if whole else 0.0
+    return sum(weights[atom] for atom in present) / whole if whole else 0.0
 
 
 def fuse(*rankings: Sequence[K]) -> dict[K, float]:
@@ -135,3 +139,8 @@ def fuse(*rankings: Sequence[K]) -> dict[K, float]:
         for rank, key in enumerate(ranking, 1):
             scores[key] = scores.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
     return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+
+
+def best_score(rankings: int) -> float:
+    """The score of what is first in so many rankings."""
+    return rankings / (_RANK_OFFSET + 1)

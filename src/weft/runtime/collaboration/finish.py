@@ -1,7 +1,7 @@
 """Ending a run between two turns: what was said so far becomes its reply, as interrupted."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import and_, select
@@ -156,19 +156,29 @@ def broken_turn(session: Session, dead: OpenCall, choices: dict[int, Choice]) ->
     return BrokenTurn(row, edge_in(heading_of(session, row.tree).mode), choices)
 
 
-def close_dead_runs(executor: Executor, actor: Actor) -> int:
-    """End every run that no process continues; its call under way has been closed before. Returns how many."""
+def close_dead_runs(
+    executor: Executor,
+    actor: Actor,
+    close: Callable[[Executor, Actor, RunRow], bool] | None = None,
+    *,
+    of_runners: bool = False,
+) -> int:
+    """End every collaborator's run, or every runner's, that no process continues. Returns how many.
+
+    Its call under way has been closed before. `close` ends one of them.
+    """
     with executor.store.read() as session:
         now = executor.clock()
         dead = [
             row
             for row in runs_under_way(session)
-            if row.runner is None and (row.held_until <= now or is_dead_process(row.holder))
+            if (row.runner is not None) is of_runners
+            and (row.held_until <= now or is_dead_process(row.holder))
         ]
     closed = 0
     for row in dead:
         try:
-            closed += _close(executor, actor, row)
+            closed += (close or _close)(executor, actor, row)
         except WeftError:
             # The next program that opens the grove tries again.
             continue

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from weft.argument_checks import option
 from weft.errors import InvalidInputError
-from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.contexts.options import ContextOptions, ids_of
 from weft.runtime.generation.options import GenerationOptions, RunOptions
 from weft.tree.item import Item
+from weft.tree.json import JsonObject
 from weft.tree.node import Identified
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class AskOptions(RunOptions):
     composer: str = option("", _COMPOSER)
     attachments: Sequence[Item | str] = option((), "Items of the question: notes, pages, documents, nodes.")
     resume: bool = option(False, "Go on where an agent was interrupted; without a text.")
+    idempotency_key: str | None = option(
+        None,
+        "Repeating the key returns the first answer; the question is said once.",
+        least=1,
+        most=255,
+        wanted="a text of at most 255 characters",
+    )
     approval_seconds: float | None = option(
         None,
         "How long a tool with effects waits for a person's approval on any face; default: it is refused "
@@ -108,6 +116,32 @@ class AskOptions(RunOptions):
     def chosen_planner(self) -> Planner:
         return planner_of(self.planner)
 
+    def body(self) -> JsonObject:
+        """What makes two questions the same."""
+        return {
+            **self.generation.body(),
+            "text": self.text,
+            "node": None if self.node is None else ids_of([self.node])[0],
+            "runner": self.chosen_runner.value,
+            "agent": self.agent,
+            "model": self.model,
+            "vaults": sorted(self.vaults),
+            "tools": None if self.tool_names is None else sorted(self.tool_names),
+            "planner": self.chosen_planner.value,
+            "composer": self.composer,
+            "attachments": [
+                each if isinstance(each, str) else {"id": each.id, "type": each.type, "sha256": each.sha256}
+                for each in self.attachments
+            ],
+            "resume": self.resume,
+            "limits": [
+                self.turns,
+                self.tokens,
+                self.seconds,
+                None if self.dollars is None else str(self.budget),
+            ],
+        }
+
     def answering(
         self, agent: str, outputs: "Sequence[ToolOutput]" = (), most: Decimal | None = None
     ) -> GenerationOptions:
@@ -125,6 +159,10 @@ class GroveAskOptions(AskOptions):
 
     tree: Identified | str | None = option(None, "The tree, or its id; default: the last one used.")
     new: bool = option(False, "Plant a new tree for the question.")
+
+    def body(self) -> JsonObject:
+        # Without arguments `super` looks for the class that slots replaced.
+        return {**super(GroveAskOptions, self).body(), "new": self.new}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

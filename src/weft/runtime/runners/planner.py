@@ -9,6 +9,7 @@ from typing import NamedTuple
 from weft.context.envelope import Envelope, Segment
 from weft.context.items.item_types import LayerId
 from weft.errors import InvalidInputError
+from weft.runtime.runners.question_words import Wish, asks_for, is_only
 from weft.tree.json import JsonObject, JsonValue
 
 MOST_CALLS = 8
@@ -118,22 +119,10 @@ def _read_call(value: object, tools: Mapping[str, KnownTool], path: str) -> Plan
 
 
 _LINK = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]")
-_PATH = re.compile(r"(?<![\w/.])[\w][\w ./-]{0,199}\.md\b")
-_URL = re.compile(r"https?://[^\s<>\"')\]]+")
-_TIME = re.compile(
-    r"\b(what time|what day|today|tonight|yesterday|tomorrow|this (?:week|month|year)|last (?:week|month|year)"
-    r"|date|o'clock)\b",
-    re.IGNORECASE,
+_PATH = re.compile(
+    r"(?<![\w/.])[\w./-]{1,200}\.md\b|(?<=[\"'“„«「『`])[\w][\w ./-]{0,199}\.md(?=[\"'”“»」』`])"
 )
-_FILES = re.compile(
-    r"\b(file tree|folder structure|(?:which|what|list|show)\b.{0,30}\b(?:notes|files|folders))\b",
-    re.IGNORECASE,
-)
-_WEB = re.compile(r"\b(on the web|search the web|internet|online|google|latest news)\b", re.IGNORECASE)
-_TALK = re.compile(
-    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|yes|no|good (?:morning|evening|night)|bye)\W*)+\Z",
-    re.IGNORECASE,
-)
+_URL = re.compile(r"https?://[^\s<>\"')\]，。、）」]+")
 
 
 def plan_by_rules(turn: TurnSummary, tools: Sequence[KnownTool]) -> list[PlannedTool]:
@@ -153,16 +142,16 @@ def plan_by_rules(turn: TurnSummary, tools: Sequence[KnownTool]) -> list[Planned
 
 
 def _ruled(question: str) -> Iterator[PlannedTool]:
-    if _TALK.match(question):
+    if is_only(question, Wish.TALK):
         return
     for path in (*_LINK.findall(question), *_PATH.findall(question)):
         yield PlannedTool("readNote", {"path": path.strip()})
     for url in _URL.findall(question):
         yield PlannedTool("readUrl", {"url": url.rstrip(".,;:!?")})
-    if _TIME.search(question):
+    if asks_for(question, Wish.TIME):
         yield PlannedTool("getTimeInfo", {})
-    if _FILES.search(question):
+    if asks_for(question, Wish.TREE) or (asks_for(question, Wish.LISTING) and asks_for(question, Wish.FILES)):
         yield PlannedTool("getFileTree", {})
-    if _WEB.search(question):
+    if asks_for(question, Wish.WEB):
         yield PlannedTool("webSearch", {"query": question})
     yield PlannedTool("localSearch", {"query": question})

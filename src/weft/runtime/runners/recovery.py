@@ -3,12 +3,11 @@
 import contextlib
 from collections.abc import Sequence
 
-from weft.errors import ConflictError, NotFoundError, WeftError
+from weft.errors import ConflictError, NotFoundError
 from weft.providers.events import Choice
-from weft.runtime.collaboration.finish import BrokenTurn, broken_turn
+from weft.runtime.collaboration.finish import BrokenTurn, broken_turn, close_dead_runs
 from weft.runtime.collaboration.run_log import Batch, end_run, last_written
 from weft.runtime.coordination.approval_desk import close_approvals
-from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.operations.approvals import waiting_calls
 from weft.runtime.operations.executor import Caller, Executor
@@ -17,7 +16,7 @@ from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
 from weft.runtime.runners.tool_results import PLANNING, AddToolResults, CallJournal, calls_in
 from weft.runtime.views.reader import Reader
-from weft.store.model_calls import OpenCall, RunRow, run_row, runs_under_way
+from weft.store.model_calls import OpenCall, RunRow, run_row
 from weft.store.rows import NodeRow, TreeState
 from weft.store.session import Session
 from weft.tree.node import Status
@@ -47,21 +46,7 @@ def interrupted_turn(
 
 def close_dead_turns(executor: Executor, actor: Actor) -> int:
     """End every turn that no process continues; its call under way has been closed before. Returns how many."""
-    with executor.store.read() as session:
-        now = executor.clock()
-        dead = [
-            row
-            for row in runs_under_way(session)
-            if row.runner is not None and (row.held_until <= now or is_dead_process(row.holder))
-        ]
-    closed = 0
-    for row in dead:
-        try:
-            closed += _close(executor, actor, row)
-        except WeftError:
-            # The next process that opens the grove tries again.
-            continue
-    return closed
+    return close_dead_runs(executor, actor, _close, of_runners=True)
 
 
 def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:

@@ -1,5 +1,6 @@
 """Runners as one caller: start a turn, and preview one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from weft.context.manifest import Manifest
@@ -9,6 +10,7 @@ from weft.knowledge.tools.base import ToolRegistry
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.coordination.background import register_run
 from weft.runtime.operations.executor import Caller
+from weft.runtime.runners.keyed_run import KeyedRun
 from weft.runtime.runners.options import AskOptions, PreviewOptions, Runner
 from weft.runtime.runners.planner import TurnSummary
 from weft.runtime.runners.run import RunnerRun
@@ -27,12 +29,28 @@ class Runners:
     registry: ToolRegistry | None = None
     """The tools; None: the grove's."""
 
-    def start(self, tree: str, options: AskOptions, approver: Approver | None = None) -> RunnerRun:
-        """Say the question and start, and return at once. `approver` asks a person before effects."""
-        run = RunnerRun(self.caller, runner_task(self.caller, tree, options, self.registry), approver)
-        register_run(self.caller.store, run)
-        run.start()
-        return run
+    def start(
+        self, tree: str | Callable[[], str], options: AskOptions, approver: Approver | None = None
+    ) -> RunnerRun | KeyedRun:
+        """Say the question and start, and return at once. `approver` asks a person before effects.
+
+        `tree` may be a function that finds or plants it. With an idempotency key all of this happens once.
+        """
+
+        def begin() -> RunnerRun:
+            place = tree if isinstance(tree, str) else tree()
+            run = RunnerRun(self.caller, runner_task(self.caller, place, options, self.registry), approver)
+            register_run(self.caller.store, run)
+            run.start()
+            return run
+
+        key = options.idempotency_key
+        if key is None:
+            return begin()
+        keyed = KeyedRun(self.caller, tree if isinstance(tree, str) else None, options, key, begin)
+        register_run(self.caller.store, keyed)
+        keyed.start()
+        return keyed
 
     def preview(self, tree: str, node: str | None, options: PreviewOptions) -> Context:
         """What a runner would send. What a planner has yet to choose is marked pending in the manifest."""

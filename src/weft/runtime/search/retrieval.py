@@ -16,10 +16,12 @@ from weft.knowledge.retrieval import (
     Period,
     Retrieval,
     RetrievedPassage,
+    best_score,
     coverage,
     fuse,
     query_of,
     word_weights,
+    words_present,
 )
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.projects import mounted_in
@@ -49,19 +51,22 @@ PLACES = frozenset({"vaults", "documents", "trees"})
 _KINDS = {"documents": HitKind.DOCUMENT, "trees": HitKind.NODE}
 _CANDIDATES = 100
 """Of each ranking."""
-_READ, _FIRST = 25, 10
+_READ, _FIRST = 25, 15
 """Candidates that are read, and those of which one must answer."""
 _GROVE_HITS, _EMBEDDED_HITS = 60, 30
 _OF_ONE_SOURCE = 3
 """Passages of one note, document or node in an answer."""
 _PATIENCE_SECONDS = 10.0
 """How long a search waits for the index of a vault."""
-_ANSWERS, _ALSO = 0.44, 0.29
-"""What a passage must have for the question to be answered at all, and what others then must have, of:
-the share of the question's words that it has, and how far it is like the question beyond other passages."""
+_ALSO = 0.29
+"""What a passage must have to be part of an answer: the share of the question's words that it has, and how far
+it is like the question beyond other passages."""
 _OF_LIKENESS, _USUAL = 0.08, 2.5
-"""The weight of that, and its value where texts are not compared by meaning. All four are tuned by
-`python -m bench retrieval`."""
+"""The weight of that, and its value where texts are not compared by meaning."""
+_ANSWERS, _OF_AGREEMENT, _OF_MISSING = 0.49, 0.3, 0.3
+"""What the best passage must have for the question to be answered at all: the same, and more if it is high in
+both rankings; less by the share of the question's words that none of the first passages has. All of these are
+tuned by `python -m bench retrieval`."""
 
 
 def retrieve(
@@ -111,6 +116,16 @@ class _Candidate(NamedTuple):
     modified: str
     whole: bool
     """Whether the passage is all of its source."""
+
+
+class _Judged(NamedTuple):
+    """A passage, and how far it is about the question."""
+
+    key: PassageKey
+    candidate: _Candidate
+    present: frozenset[Atom]
+    """Words of the question that it has."""
+    relevance: float
 
 
 @dataclass(slots=True)
@@ -201,7 +216,10 @@ class _Retrieval:
         else:
             return
         passages = list(cut_passages(text))
-        scored = [(coverage([each.text], self.weights), -index) for index, each in enumerate(passages)]
+        scored = [
+            (coverage(words_present([each.text], self.weights), self.weights), -index)
+            for index, each in enumerate(passages)
+        ]
         for _, negative in sorted(scored, reverse=True)[:_OF_ONE_SOURCE]:
             key = hit.id, 0, -negative
             source = hit.id if hit.local_id is None else hit.local_id
@@ -223,25 +241,35 @@ class _Retrieval:
             self._rows = passage_rows(session, [key[1:] for key in scores if key not in self._hits])
         candidates = self._candidates(scores)
         first = list(islice(candidates, _FIRST))
-        if max((relevance for *_, relevance in first), default=0.0) < _ANSWERS:
+        if not self._answers(first, scores):
             return
         taken: Counter[str] = Counter()
-        for key, candidate, relevance in chain(first, candidates):
-            taken[candidate.place + candidate.source] += relevance >= _ALSO
-            if relevance >= _ALSO and taken[candidate.place + candidate.source] <= _OF_ONE_SOURCE:
-                yield _retrieved(candidate, scores[key])
+        for each in chain(first, candidates):
+            source = each.candidate.place + each.candidate.source
+            taken[source] += each.relevance >= _ALSO
+            if each.relevance >= _ALSO and taken[source] <= _OF_ONE_SOURCE:
+                yield _retrieved(each.candidate, scores[each.key])
 
-    def _candidates(self, keys: Iterable[PassageKey]) -> Iterator[tuple[PassageKey, _Candidate, float]]:
+    def _answers(self, first: Sequence["_Judged"], scores: Mapping[PassageKey, float]) -> bool:
+        """Whether one of the first passages is about the question."""
+        present = frozenset[Atom]().union(*(each.present for each in first))
+        missing = 1 - coverage(present, self.weights)
+        whole = best_score(2 if self.semantic else 1)
+        best = max((each.relevance + _OF_AGREEMENT * scores[each.key] / whole for each in first), default=0.0)
+        return best - _OF_MISSING * missing >= _ANSWERS
+
+    def _candidates(self, keys: Iterable[PassageKey]) -> Iterator["_Judged"]:
         for key in keys:
             candidate = self._hits.get(key) or self._read(key)
             if candidate is not None:
-                yield key, candidate, self._relevance(key, candidate)
+                yield self._judged(key, candidate)
 
-    def _relevance(self, key: PassageKey, candidate: _Candidate) -> float:
+    def _judged(self, key: PassageKey, candidate: _Candidate) -> "_Judged":
         texts = [candidate.title, *candidate.passage.headings, candidate.passage.text]
         beyond = None if self.likeness is None else self.likeness.beyond_others(key)
         likeness = _OF_LIKENESS * (_USUAL if beyond is None else beyond)
-        return coverage(texts, self.weights) + likeness
+        present = words_present(texts, self.weights)
+        return _Judged(key, candidate, present, coverage(present, self.weights) + likeness)
 
     def _read(self, key: PassageKey) -> _Candidate | None:
         """A passage from its note, if that is still what was indexed."""
