@@ -16,7 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-COMMAND = [sys.executable, "-m", "weft.cli", "mcp", "--create"]
+COMMAND = [sys.executable, "-m", "weft.cli", "mcp", "--create", "--tools", "all"]
+"""A later `--tools` counts."""
 QUIET = {"WEFT_OFFLINE": "1", "WEFT_SUMMARIES": "off", "PYTHONUNBUFFERED": "1"}
 
 

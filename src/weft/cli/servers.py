@@ -4,15 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import flag, option
 from weft.cli.session import CliSession
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.tree.agent import ANALYST, Permission, parse_permissions
 
 if TYPE_CHECKING:
+    from weft.grove.grove import Grove
     from weft.mcp_server.transports import HttpAddress
     from weft.server.lifecycle import ServerAddress
 
 _PORT = 7370
 _MCP_PORT = 7371
+_MCP_MODEL = "mcp:client"
 
 _Host = Annotated[str, option("--host ADDRESS", "The local address to listen at.")]
 _HostNames = Annotated[
@@ -80,8 +82,15 @@ def mcp(
         bool, flag("--http", "Over HTTP, for several clients; default: over stdin and stdout.")
     ] = False,
     agent: Annotated[
-        str | None, option("--agent AGENT", "The agent that acts and is the author, for all clients.")
+        str | None,
+        option(
+            "--agent AGENT",
+            "The agent that acts and is the author, for all clients. Added if it does not exist.",
+        ),
     ] = None,
+    tools: Annotated[
+        str, option("--tools SET", "core: what an assistant needs; all: a tool for every command.")
+    ] = "core",
     read_only: Annotated[bool, flag("--read-only", "Allow no changes of trees and documents.")] = False,
     allow: Annotated[
         str | None, option("--allow PERMISSIONS", "Allow only these, separated by commas.")
@@ -98,16 +107,19 @@ def mcp(
     is printed. No client has more permissions than its user.
     """
     from weft.mcp_server.server import McpFace  # noqa: PLC0415 - the MCP library takes 500 ms
+    from weft.mcp_server.tools import CORE_TOOLS, TOOLS  # noqa: PLC0415 - as above
 
+    if tools not in {"core", "all"}:
+        raise InvalidInputError(f"{tools!r} is not a set of tools", hint="use core or all", path="tools")
+    offered = CORE_TOOLS if tools == "core" else TOOLS
     within = _within(allow, read_only=read_only)
     grove = session.open_grove(background=True)
     if agent is not None:
-        # An unknown name is refused now, not in every call.
-        grove.read.agent(agent)
+        agent = _connected_agent(grove, agent, within)
     if not http:
         from weft.mcp_server.transports import serve_stdio  # noqa: PLC0415 - as above
 
-        serve_stdio(McpFace(grove, agent, within))
+        serve_stdio(McpFace(grove, agent, within, offered))
         return
     from weft.mcp_server.transports import serve_http  # noqa: PLC0415 - as above
 
@@ -120,8 +132,20 @@ def mcp(
         session.out.message("serving MCP; send the token as Authorization: Bearer; stop with Ctrl-C")
         session.out.flush()
 
-    serve_http(grove, McpFace(None, agent, within), host=host, port=port, names=names or (), ready=ready)
+    serve_http(
+        grove, McpFace(None, agent, within, offered), host=host, port=port, names=names or (), ready=ready
+    )
     session.out.message("stopped")
+
+
+def _connected_agent(grove: "Grove", name: str, within: frozenset[Permission] | None) -> str:
+    """The id of the agent of that name; a new one has the rights of the connection."""
+    try:
+        return grove.read.agent(name).id
+    except NotFoundError:
+        granted = within if within is not None else grove.me.permissions
+        # The model is the client's own: it is a label, and never called.
+        return grove.add_agent(name, model_ref=_MCP_MODEL, permissions=sorted(granted)).id
 
 
 def _within(allow: str | None, *, read_only: bool) -> frozenset[Permission] | None:

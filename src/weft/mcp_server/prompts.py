@@ -55,6 +55,11 @@ def _compare(grove: Grove, given: Given) -> Brought:
     tree = grove.read.tree(_needed(given, "tree"))
     node = grove.read.node(tree.id, _needed(given, "node"))
     siblings = grove.read.siblings(tree.id, node.id)[:_MOST_SIBLINGS]
+    if len(siblings) < 2:
+        raise NotFoundError(
+            f"[{node.local_id}] has no siblings: there is nothing to compare",
+            hint="name a node whose parent has several continuations, or make one with `respond` or `continue`",
+        )
     listed = ", ".join(f"[{each.local_id}]" for each in siblings)
     asked = (
         f"These continuations of one node are side by side: {listed}. Compare them: what each does, where they "

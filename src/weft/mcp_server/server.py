@@ -1,7 +1,7 @@
 """A grove as one MCP server: who asks, what they may, and what each request is answered."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from mcp_types import (
 from weft import __version__
 from weft.errors import LimitExceededError, UnauthenticatedError, WeftError
 from weft.grove.grove import Grove
-from weft.mcp_server.command_tools import protocol_error, refused
+from weft.mcp_server.command_tools import McpTool, protocol_error, refused
 from weft.mcp_server.prompts import get_prompt, list_prompts
 from weft.mcp_server.resources import (
     ResourceAddress,
@@ -149,6 +149,8 @@ class McpFace:
     """The acting agent; else the caller's."""
     within: frozenset[Permission] | None = None
     """The most that may be done through it."""
+    tools: Mapping[str, McpTool] = field(default_factory=lambda: TOOLS)
+    """What it offers, by name."""
     listening: Subscriptions = field(default_factory=Subscriptions)
     sessions: CommandSessions = field(default_factory=CommandSessions)
     _limiter: anyio.CapacityLimiter | None = None
@@ -161,7 +163,7 @@ class McpFace:
             title="Weft",
             description="A loom: branching conversations and texts as trees.",
             instructions=INSTRUCTIONS,
-            on_list_tools=_fixed(list_tools()),
+            on_list_tools=_fixed(list_tools(self.tools.values())),
             on_call_tool=self._call_tool,
             on_list_resources=self._answering(
                 lambda grove, params: list_resources(grove, None if params is None else params.cursor)
@@ -174,18 +176,25 @@ class McpFace:
                 lambda grove, params: get_prompt(grove, params.name, params.arguments)
             ),
             on_completion=self._answering(lambda grove, params: complete(grove, params.argument)),
-            get_tool_input_schema=lambda name: TOOLS[name].taken.input_schema() if name in TOOLS else None,
+            get_tool_input_schema=self._input_schema,
         )
+
+    def _input_schema(self, name: str) -> dict[str, Any] | None:
+        tool = self.tools.get(name)
+        return None if tool is None else tool.taken.input_schema()
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Every refusal is an answer that the model can read; only what is no tool at all is an error."""
-        tool = TOOLS.get(params.name)
+        tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:100]!r}")
+            known = "; it is offered with --tools all" if params.name in TOOLS else ""
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:100]!r}{known}")
         try:
             taken = tool.taken.read(params.arguments)
             grove = await self._in_thread(lambda: self._grove_of(context))
-            caller = ToolCaller(grove, self.sessions, self._in_thread, context.session.report_progress)
+            caller = ToolCaller(
+                grove, self.sessions, self._in_thread, context.session.report_progress, tuple(self.tools)
+            )
             return await tool.run(taken, caller)
         except WeftError as error:
             return refused(error)

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -96,6 +96,8 @@ class ToolCaller:
     sessions: CommandSessions
     in_thread: InThread
     progress: Progress
+    offered: Collection[str]
+    """Names of the tools that the connection has."""
 
 
 async def run_command(caller: ToolCaller, tree: str, command: Command) -> CommandReply:

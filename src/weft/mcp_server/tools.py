@@ -1,6 +1,6 @@
 """All tools in one table: the commands, and trees, documents, agents, contexts and help."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -186,8 +186,12 @@ def _account(manifest: Manifest) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _help(given: _HelpArguments, grove: Grove) -> CallToolResult:
-    """What is permitted: by the same permissions that the operations require."""
+async def _help(given: _HelpArguments, caller: ToolCaller) -> CallToolResult:
+    return await caller.in_thread(lambda: _help_text(given, caller.grove, caller.offered))
+
+
+def _help_text(given: _HelpArguments, grove: Grove, offered: Collection[str]) -> CallToolResult:
+    """What is permitted: by the same permissions that the operations require; and what is offered."""
     with grove.read.store.read() as session:
         mine, crossing = permissions_of(session, grove.read.actor), may_cross(session, grove.read.actor)
     denied = refusal(CATALOG["help"], mine)
@@ -213,6 +217,8 @@ def _help(given: _HelpArguments, grove: Grove) -> CallToolResult:
         text = "\n".join([done(tool.name, tool.description), f"  {right}"])
     else:
         text = help_on(name, mine, crossing=crossing)
+    if len(offered) < len(TOOLS):
+        text += f"\n  offered here: {', '.join(offered)}; the others: weft mcp --tools all"
     return answered(text, {"permissions": sorted(mine)})
 
 
@@ -291,7 +297,7 @@ _GROVE_TOOLS: tuple[McpTool, ...] = (
         permission=Permission.LOOM_AWARE,
         taken=_HelpArguments,
         output=_made("permissions"),
-        run=_in_thread(_help),
+        run=_help,
     ),
 )
 TOOLS: Mapping[str, McpTool] = MappingProxyType(
@@ -299,6 +305,19 @@ TOOLS: Mapping[str, McpTool] = MappingProxyType(
 )
 
 
-def list_tools() -> ListToolsResult:
-    """All tools, for every caller: one that is not permitted says so when it is called, and `help` says it before."""
-    return ListToolsResult(tools=[each.listed() for each in TOOLS.values()])
+CORE_TOOLS: Mapping[str, McpTool] = MappingProxyType(
+    {
+        name: TOOLS[name]
+        for name in (
+            *("trees", "tree", "view", "search", "read", "context"),
+            *("new_tree", "respond", "edit", "write", "undo"),
+            *("continue", "help"),
+        )
+    }
+)
+"""What an assistant needs to read, write, branch, search and see a context: its schemas fill little of a window."""
+
+
+def list_tools(offered: Iterable[McpTool]) -> ListToolsResult:
+    """The tools, for every caller: one that is not permitted says so when it is called, and `help` says it before."""
+    return ListToolsResult(tools=[each.listed() for each in offered])
