@@ -29,8 +29,8 @@ def system_clock() -> int:
     return time.time_ns() // 1000
 
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
 """Ten bits at a time."""
 
 _RANDOM_SIZE = 10

@@ -134,6 +134,7 @@ EVERY = {
     "jobs ls": "jobs ls",
     "jobs retry": "jobs retry 1",
     "jobs cancel": "jobs cancel 1",
+    "telemetry": "telemetry --after now --state SENT",
     "records": "records",
     "records append": "records append notes VALUES",
     "records ls": "records ls notes",
@@ -246,6 +247,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         "TOKEN": token,
         "REQUEST": request,
         "PYTHON": sys.executable,
+        "SENT": str(folder / "sent"),
         "HARBOUR": str(Path(here) / "mcp" / "harbour.py"),
     }
 

@@ -55,7 +55,7 @@ _PANELS: Mapping[str, Mapping[str, str]] = {
     "Trust": {"provenance": "verify provenance timestamp authority"},
     "Moving": {"transfer": "export import backup migrate doctor"},
     "Records and recipes": {"records": "records recipe"},
-    "Serving": {"servers": "serve mcp", "proxy": "proxy", "users": "users"},
+    "Serving": {"servers": "serve mcp telemetry", "proxy": "proxy", "users": "users"},
 }
 """The commands of each panel of the help, by module: only the module of the command in use is imported."""
 _PLACES = {

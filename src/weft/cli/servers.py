@@ -1,5 +1,7 @@
-"""Serve a grove over HTTP or MCP: serve, mcp."""
+"""Serve a grove over HTTP or MCP, and tell collectors about its model calls: serve, mcp, telemetry."""
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import flag, option
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 _PORT = 7370
 _MCP_PORT = 7371
 _MCP_MODEL = "mcp:client"
+_POLL = 5.0
+"""Seconds between two looks for calls that have ended."""
 
 _Host = Annotated[str, option("--host ADDRESS", "The local address to listen at.")]
 _HostNames = Annotated[
@@ -154,3 +158,64 @@ def _within(allow: str | None, *, read_only: bool) -> frozenset[Permission] | No
     if read_only:
         raise InvalidInputError("--read-only and --allow exclude each other")
     return parse_permissions(name.strip() for name in allow.split(",") if name.strip())
+
+
+def telemetry(
+    session: CliSession,
+    *,
+    endpoint: Annotated[
+        str | None,
+        option(
+            "--endpoint URL",
+            "Where traces are sent by OTLP over HTTP; default: as the OTEL_EXPORTER_OTLP variables say.",
+        ),
+    ] = None,
+    headers: Annotated[
+        list[str] | None, option("--header NAME=VALUE", "A header of each request. Repeatable.")
+    ] = None,
+    content: Annotated[bool, flag("--content", "Send what was said, too.")] = False,
+    after: Annotated[
+        str | None,
+        option("--after CURSOR", "Begin after this event, or `now`; default: where the last run ended."),
+    ] = None,
+    follow: Annotated[bool, flag("--follow", "Go on until it is stopped.")] = False,
+    state: Annotated[Path | None, option("--state FILE", "Where it is remembered how much was sent.")] = None,
+) -> None:
+    """Send finished model calls to an OpenTelemetry collector as spans.
+
+    They are read from the grove, so that no generation waits for it. What was sent is remembered: each call
+    is sent once, also after an interruption. Needs the extra otel. Prints how many were sent.
+    """
+    from weft.runtime.events.log import EventLog, grove_id  # noqa: PLC0415 - loads with the grove
+    from weft.runtime.evidence.span_export import AttemptExporter, otlp_exporter  # noqa: PLC0415 - as above
+
+    named: dict[str, str] = {}
+    for each in headers or ():
+        name, equals, value = each.partition("=")
+        if not name.strip() or not equals:
+            raise InvalidInputError("a header is written NAME=VALUE", path="header")
+        named[name.strip()] = value.strip()
+    exporter = otlp_exporter(endpoint, named)
+    caller = session.grove.caller
+    with caller.store.read() as reading:
+        kept = state or _state_folder() / f"telemetry-{grove_id(reading)}"
+    begin = after or (kept.read_text().strip() if kept.is_file() else None)
+    sender = AttemptExporter(EventLog(caller.store, caller.actor), exporter, begin, contents=content)
+    total = 0
+    while True:
+        sent, complete = sender.send_batch()
+        total += sent
+        if sender.cursor is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(sender.cursor)
+        if complete and not follow:
+            break
+        if complete:
+            time.sleep(_POLL)
+    session.out.result({"sent": total, "cursor": sender.cursor}, str(total), f"sent {total:,} spans")
+
+
+def _state_folder() -> Path:
+    from platformdirs import user_state_path  # noqa: PLC0415 - 18 ms
+
+    return user_state_path("weft", appauthor=False)
