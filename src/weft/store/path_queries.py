@@ -11,7 +11,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    case,
     func,
     literal_column,
     or_,
@@ -22,7 +21,7 @@ from sqlalchemy import (
 from weft.store import schema
 from weft.store.rows import EDGE_TYPES, SOURCE_ROLES, LightRow, NodeRow, PathRow, tuple_maker
 from weft.store.session import Dialect, Session, grouped
-from weft.store.tree_statements import ANCESTOR_AT_DEPTH, TAIL, UNBOUNDED, climb, tail_while
+from weft.store.tree_statements import ANCESTOR_AT_DEPTH, TAIL, UNBOUNDED, climb, next_above, tail_while
 from weft.tree.edge import EdgeType, SourceRole
 
 R = TypeVar("R")
@@ -87,15 +86,18 @@ def _top() -> Select[Any]:
     return tail_while(start_at=ANCESTOR_AT_DEPTH.scalar_subquery(), columns=_LIGHT)
 
 
-_MOST_LEFT_OUT = 500
-"""So many places that contexts may leave out are looked for in a part of a path, on all branches: the newest."""
+_LEFT_OUT_AT_ONCE = 500
+"""So many places that contexts may leave out are looked for at first, on all branches."""
+_STEPS = 16
+"""To see whether one of them is on a path takes about as many steps: a shorter path is read whole."""
 
 
 @cache
 def _between() -> Select[*tuple[Any, ...]]:
     """Both ends of a part of a path, and what in it contexts may leave out, with their neighbours on the path.
 
-    Of what is above it the nearest, as many as `limit` says beside its first level.
+    Of what is above it the nearest, as many as `limit` says beside its first level. The last column says how many
+    places were looked for, on all branches: at `most` of them it stops.
     """
     # In words, not bound: only so is the index of these nodes known to do.
     wanted = (
@@ -108,7 +110,7 @@ def _between() -> Select[*tuple[Any, ...]]:
         )
         .distinct()
         .order_by(_nodes.c.depth.desc())
-        .limit(literal_column(str(_MOST_LEFT_OUT)))
+        .limit(bindparam("most"))
         .cte("wanted")
     )
     names = ("tree", "key", "depth", "parent", "jump")
@@ -128,18 +130,12 @@ def _between() -> Select[*tuple[Any, ...]]:
         )
     )
     way = start.cte("way", recursive=True)
-    far, near = _nodes.alias("far"), _nodes.alias("near")
+    near, goal = _nodes.alias("near"), way.c.goal
+    upwards = next_above(way, lambda far: far.c.depth > goal)
     step = (
         select(*(near.c[name] for name in names), way.c.place, way.c.goal)
         .select_from(way)
-        .join(far, and_(far.c.tree == way.c.tree, far.c.key == way.c.jump))
-        .join(
-            near,
-            and_(
-                near.c.tree == way.c.tree,
-                near.c.key == case((far.c.depth > way.c.goal, way.c.jump), else_=way.c.parent),
-            ),
-        )
+        .join(near, and_(near.c.tree == way.c.tree, near.c.key == upwards))
         .where(way.c.depth > way.c.goal + 1)
     )
     way = way.union_all(step)
@@ -157,7 +153,8 @@ def _between() -> Select[*tuple[Any, ...]]:
         .where(reached),
     )
     light = [_nodes.c[name] for name in _LIGHT]
-    return select(*light).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys))
+    looked_for = select(func.count()).select_from(wanted).scalar_subquery()
+    return select(*light, looked_for).where(_nodes.c.tree == _tree, _nodes.c.key.in_(keys))
 
 
 _sources = schema.sources
@@ -249,8 +246,8 @@ def rows_between(
 ) -> list[PathRow]:
     """A part of the path to a position, below a depth and down to a node's parent.
 
-    Of it both ends, and all that contexts may leave out there, with what is before and after it.
-    With `top`, all that is above it, too.
+    Of it both ends, and all that contexts may leave out there, with what is before and after it; all of it, where
+    a tree has so many of those that looking for each would take longer. With `top`, all that is above it, too.
     """
     values = {
         "in_tree": tree,
@@ -261,7 +258,15 @@ def rows_between(
         "below": last.depth,
         "limit": above + 2 if top else 1,
     }
-    return _down(session.rows(_between(), values), _PATH_ROW)
+    most = _LEFT_OUT_AT_ONCE
+    while True:
+        rows = session.rows(_between(), {**values, "most": most})
+        if not rows or rows[0][-1] < most:
+            return _down(rows, lambda row: _PATH_ROW(row[:-1]))
+        levels = last.depth if top else last.depth - above - 1
+        most *= _STEPS
+        if levels <= most:
+            return tail_to(session, tree, last.parent or last.position, floor=-1, least=0, limit=levels)
 
 
 def instructing(session: Session, tree: int, position: int) -> list[NodeRow]:

@@ -179,21 +179,24 @@ def climb(
         _nodes.c.tree == _tree, _nodes.c.key == bindparam("at_position")
     )
     way = start.cte("climb", recursive=True)
-    far, near = _nodes.alias("far"), _nodes.alias("near")
+    near = _nodes.alias("near")
     step = (
         select(*(near.c[name] for name in names))
         .select_from(way)
-        .join(far, and_(far.c.tree == way.c.tree, far.c.key == way.c.jump))
-        .join(
-            near,
-            and_(
-                near.c.tree == way.c.tree,
-                near.c.key == case((may_jump(far), way.c.jump), else_=way.c.parent),
-            ),
-        )
+        .join(near, and_(near.c.tree == way.c.tree, near.c.key == next_above(way, may_jump)))
         .where(above(way), way.c.parent.is_not(None))
     )
     return way.union_all(step)
+
+
+def next_above(way: FromClause, may_jump: Callable[[FromClause], ColumnElement[bool]]) -> ColumnElement[int]:
+    """The next position of a way up: where the jump leads if it may be taken, else the parent.
+
+    Not a join: of a tree that no statistics know yet, PostgreSQL would read all nodes at every step.
+    """
+    far = _nodes.alias("far")
+    taken = select(may_jump(far)).where(far.c.tree == way.c.tree, far.c.key == way.c.jump).scalar_subquery()
+    return case((taken, way.c.jump), else_=way.c.parent)
 
 
 _AT_DEPTH: BindParameter[Any] = bindparam("at_depth")
