@@ -38,6 +38,13 @@ def test_a_document_is_begun_from_words_a_pipe_or_nothing(desk: Desk) -> None:
     desk.fail("INVALID_INPUT", "doc", "new", " ")
 
 
+def test_a_long_title_gives_way_where_the_terminal_is_narrow(notes: Desk) -> None:
+    notes.ok("doc", "new", "Of the tides, the harbour and all that lies beyond it", "text")
+    (line,) = [line for line in notes("doc", "ls", width=60).out.splitlines() if "Of the" in line]
+    assert len(line) <= 60
+    assert "beyond it" not in line
+
+
 def test_documents_are_listed_by_name_alone_too(notes: Desk) -> None:
     fields = notes.ok("doc", "ls").split("\t")
     assert fields[1:4] == ["Notes", "1", str(len(TEXT))]

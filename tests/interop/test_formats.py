@@ -27,6 +27,17 @@ def test_a_format_is_recognised_without_the_files_name(name: str, tmp_path: Path
     assert formats == {conversation.format for conversation in readable(FILES / name)}
 
 
+@covers("formats.by-content")
+def test_a_session_of_a_single_piece_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(
+        json.dumps({"prompt": json.dumps([{"type": "user", "content": "Once"}])}), encoding="utf-8"
+    )
+    (conversation,) = readable(path)
+    assert conversation.format == "mikupad"
+    assert in_short(conversation)[1:] == ['user -: "Once"']
+
+
 @covers("formats.each-format")
 def test_every_importer_has_an_example() -> None:
     read = {conversation.format for name in EXPECTED for conversation in readable(FILES / name)}

@@ -62,6 +62,20 @@ def test_another_installation_verifies_a_bundle_without_the_grove(
     assert (found.kind, found.input) == ("timestamp", "token")
 
 
+@covers("provenance.self-contained-bundle")
+def test_a_bundle_that_could_not_be_finished_leaves_nothing_behind(tmp_path: Path) -> None:
+    def give_up(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with weft.open(tmp_path / "grove.db") as grove:
+        node = grove.plant("A talk", "Hello").say("And then?")
+        folder = tmp_path / "out"
+        folder.mkdir()
+        with pytest.raises(KeyboardInterrupt):
+            grove.evidence.write_bundle(node.tree_id, node.id, folder / "evidence.zip", progress=give_up)
+        assert not list(folder.iterdir())
+
+
 @pytest.mark.long
 def test_a_bundle_made_twice_is_the_same_to_the_byte(
     fresh_loom: weft.Grove, tsa: Authority, tmp_path: Path

@@ -16,6 +16,8 @@ def test_notes_are_found_and_the_index_tells_how_far_it_is(owner, loom, tmp_path
     status = owner.get(f"/api/vaults/{vault['id']}").json()
     assert (status["notes"], status["passages"], status["behind"]) == (1, 2, 0)
     assert status["skipped"] == [{"path": "binary.md", "reason": "it is binary"}]
+    one = owner.get("/api/passages", params={"query": "When is the lamp lit?", "limit": 1}).json()["passages"]
+    assert one == [best]
     assert owner.get("/api/passages", params={"query": "capital of Mongolia"}).json()["passages"] == []
     assert owner.get("/api/passages", params={"query": "?"}).status_code == 400
     assert owner.get("/api/passages", params={"query": "lamp", "vault": "Moon"}).status_code == 404

@@ -180,6 +180,7 @@ BAD: dict[str, tuple[Callable[[list[Record]], None], str]] = {
     "a day that is none": (change("tree", createdAt="2026-02-31T00:00:00.000000Z"), "must be a time"),
     "a number": (change("tree", nodes=True), "whole number"),
     "a large number": (change("attempt", response=2**40), "whole number"),
+    "the number of an event that no store can count": (change("node", 1, hidden=2**63), "whole number"),
     "a manifest": (change("attempt", manifest="AAAA"), "manifest does not match"),
     "a segment": (change("attempt", segments=["0" * 64]), "not in the file"),
     "an attempt twice": (double("attempt"), "occurs twice"),

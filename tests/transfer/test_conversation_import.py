@@ -55,6 +55,16 @@ def test_a_chatgpt_export_keeps_branches_authors_models_times_and_what_was_hidde
     assert fresh_loom.verify().verdict == "valid"
 
 
+@covers("import.no-branch-lost")
+def test_a_source_is_given_by_its_path_as_text_or_as_a_stream(fresh_loom: weft.Grove) -> None:
+    path = FILES / "chatgpt.json"
+    by_path = fresh_loom.import_conversations(str(path), dry_run=True)
+    with path.open("rb") as stream:
+        by_stream = fresh_loom.import_conversations(stream, dry_run=True)
+    titles = [each.title for each in by_path.conversations]
+    assert titles == [each.title for each in by_stream.conversations] == ["The harbour", "Nothing"]
+
+
 @covers("format.says-what-it-lost")
 def test_the_report_counts_the_files_records_and_says_what_was_not_kept(fresh_loom: weft.Grove) -> None:
     report = fresh_loom.import_conversations(FILES / "chatgpt.json", dry_run=True)
