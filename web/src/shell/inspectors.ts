@@ -6,4 +6,6 @@ type Load = () => Promise<{ default: Component }>;
 
 export const INSPECTORS: Partial<Record<Panel, Load>> = {
   context: () => import("../context/ContextPanel.svelte"),
+  provenance: () => import("../provenance/ProvenancePanel.svelte"),
+  tokens: () => import("../tokens/TokensPanel.svelte"),
 };

@@ -8,6 +8,7 @@ export const SCREENS: Partial<Record<Screen["name"], Load>> = {
   compare: () => import("../compare/CompareScreen.svelte"),
   grove: () => import("../grove/GroveScreen.svelte"),
   map: () => import("../map/MapScreen.svelte"),
+  merge: () => import("../merge/MergeScreen.svelte"),
   reader: () => import("../reader/ReaderScreen.svelte"),
   search: () => import("../search/SearchScreen.svelte"),
 };
