@@ -292,6 +292,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep the address of an OpenAI-compatible server */
+        post: operations["addEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/endpoints/{endpoint}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove an endpoint that was added, and its key */
+        post: operations["removeEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -582,6 +616,131 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List providers and endpoints, and where their keys are */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Keep the key of a provider */
+        put: operations["setKey"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider}/key/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forget the stored key of a provider */
+        post: operations["removeKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/proxy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how the proxy is used */
+        get: operations["readProxy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/proxy/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions of the proxy
+         * @description Sessions of sub-agents name the session and the call that started them.
+         */
+        get: operations["listProxySessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/proxy/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a session of the proxy */
+        get: operations["readProxySession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/proxy/sessions/{session}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the requests of a session
+         * @description Side requests are among them, marked by their purpose.
+         */
+        get: operations["listProxyRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/recipes/run": {
         parameters: {
             query?: never;
@@ -834,6 +993,26 @@ export interface paths {
          * @description Take a label off.
          */
         post: operations["untag"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/{token}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set proxy policy
+         * @description Set what the proxy does with a token's requests: record, strict or fit.
+         */
+        put: operations["setProxyPolicy"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1110,6 +1289,26 @@ export interface paths {
          * @description Make a node of the working buffer; nothing happens if it is empty.
          */
         post: operations["commitBuffer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/compactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what a client's own compactions lost
+         * @description Exact texts are compared: paths, ids, numbers and errors that the summary lacks.
+         */
+        get: operations["listCompactions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2685,6 +2884,11 @@ export interface components {
             usedAt: string | null;
             userId: string;
         };
+        TokenPolicy: {
+            /** @enum {unknown} */
+            mode: "record" | "strict" | "fit";
+            window: number | null;
+        };
         Tree: {
             archivedAt: string | null;
             bufferModeSystemContext: boolean;
@@ -3346,6 +3550,67 @@ export interface operations {
             };
         };
     };
+    addEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "lab",
+                 *       "url": "https://lab.example/v1"
+                 *     }
+                 */
+                "application/json": {
+                    key?: string;
+                    name: string;
+                    private?: boolean;
+                    url: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        name: string;
+                        url: string;
+                    };
+                };
+            };
+        };
+    };
+    removeEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An endpoint's name. */
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
     followEvents: {
         parameters: {
             query?: {
@@ -3986,6 +4251,198 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Names, addresses and places of keys; no key. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        endpoints: unknown[];
+                        providers: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    setKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "…"
+                 *     }
+                 */
+                "application/json": {
+                    key: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Where it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        place: string;
+                        where: string;
+                    };
+                };
+            };
+        };
+    };
+    removeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A provider's name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    readProxy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Figures of the last day, the policy of each token, and what could not be recorded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        day: Record<string, never>;
+                        notRecorded: unknown[];
+                        tokens: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    listProxySessions: {
+        parameters: {
+            query?: {
+                /** @description Only sessions with a lower number: the next page. */
+                before?: number;
+                /** @description How many sessions, at most. */
+                limit?: number;
+                /** @description Only sessions in this tree. */
+                tree?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sessions: unknown[];
+                    };
+                };
+            };
+        };
+    };
+    readProxySession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A session's number. */
+                session: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        client: string;
+                        id: number;
+                    };
+                };
+            };
+        };
+    };
+    listProxyRequests: {
+        parameters: {
+            query?: {
+                /** @description Only requests with a higher number: the next page. */
+                after?: number;
+                /** @description How many requests, at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A session's number. */
+                session: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requests: unknown[];
+                    };
                 };
             };
         };
@@ -4732,6 +5189,40 @@ export interface operations {
             };
         };
     };
+    setProxyPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "policy": "fit"
+                 *     }
+                 */
+                "application/json": {
+                    policy: string;
+                    window?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenPolicy"];
+                };
+            };
+        };
+    };
     revokeToken: {
         parameters: {
             query?: never;
@@ -5385,6 +5876,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    listCompactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A tree's id. */
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The compactions of the tree, each with its ledger. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        compactions: unknown[];
+                    };
                 };
             };
         };
