@@ -5563,6 +5563,8 @@ export interface operations {
                     dollars?: number | string;
                     /** @description What counts tokens: an estimator, a function, or a name. */
                     estimator?: string;
+                    /** @description Repeating the key returns the first answer; the question is said once. */
+                    idempotencyKey?: string;
                     /** @description The budget in tokens; default: what the model's window leaves. */
                     limit?: number;
                     /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
