@@ -16,6 +16,7 @@ from weft.grove.document import DocumentHandle
 from weft.grove.maintenance import close_abandoned
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle, items_of
+from weft.grove.services import GroveServices
 from weft.grove.tree import TreeHandle
 from weft.ids import Clock, Entropy, random_bytes, system_clock
 from weft.runtime import operations, undo
@@ -45,32 +46,17 @@ if TYPE_CHECKING:
     from weft.context.tokens import Calibration
     from weft.grove.agent import AgentHandle
     from weft.grove.answer import AnswerStream, TurnAnswer
-    from weft.grove.approvals import Approvals
     from weft.grove.runs import GroveRuns
     from weft.grove.search import SearchHit
-    from weft.grove.tools import Tools
     from weft.grove.vault import Vaults
     from weft.provenance.findings import Report
     from weft.providers.base import ProviderRegistry
     from weft.runtime.collaboration.commands.session import CommandResults
-    from weft.runtime.contexts.layers import Contexts, Layers
-    from weft.runtime.coordination.idempotency import Idempotency
-    from weft.runtime.coordination.jobs import JobBoard
-    from weft.runtime.coordination.leases import Leases
-    from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.evidence.timestamps import Stamped
     from weft.runtime.generation.service import Generations
-    from weft.runtime.operations.access import Users
-    from weft.runtime.proxy.sessions import ProxyRecords
-    from weft.runtime.records.group_index import GroupIndex
-    from weft.runtime.records.recipes import Recipes
-    from weft.runtime.records.streams import Records
-    from weft.runtime.runners.service import Runners
     from weft.runtime.search.results import Hits
-    from weft.runtime.summaries.service import Summaries
     from weft.runtime.transfer.copy_backup import BackedUp
     from weft.runtime.transfer.files import Exported, Imported
-    from weft.runtime.transfer.import_jobs import Imports
     from weft.runtime.transfer.import_report import ImportReport
 
 R = TypeVar("R")
@@ -117,11 +103,11 @@ def open_grove(
 
 
 @checks_arguments
-class Grove:
+class Grove(GroveServices):
     """Trees, documents and agents, as seen and changed by one agent."""
 
     def __init__(self, caller: Caller) -> None:
-        self.caller = caller
+        super().__init__(caller)
         self._read = Reader.of(caller)
         _open_stores.add(caller.store)
 
@@ -158,15 +144,6 @@ class Grove:
         return self._read
 
     @property
-    def contexts(self) -> "Contexts":
-        """Contexts: what models would see."""
-        from weft.runtime.contexts.layers import (  # noqa: PLC0415 - the engine is loaded by who asks it
-            Contexts,
-        )
-
-        return Contexts.of(self.caller)
-
-    @property
     def vaults(self) -> "Vaults":
         """Folders of notes: `loom.vaults.mount(path)`, `loom.vaults.note("Ideas/Snow.md")`."""
         from weft.grove.vault import Vaults  # noqa: PLC0415 - few calls read notes
@@ -174,55 +151,11 @@ class Grove:
         return Vaults(self)
 
     @property
-    def tools(self) -> "Tools":
-        """Tools whose output a turn can use: `loom.tools.run("localSearch", query="the lamp")`."""
-        from weft.grove.tools import Tools  # noqa: PLC0415 - few calls look things up
-
-        return Tools(self.caller)
-
-    @property
-    def approvals(self) -> "Approvals":
-        """What agents wait for a person to allow, and what was granted in trees."""
-        from weft.grove.approvals import Approvals  # noqa: PLC0415 - few calls decide
-
-        return Approvals(self.caller)
-
-    @property
-    def layers(self) -> "Layers":
-        """Requests in layers: what would be sent, what was sent, and how much of it was cached."""
-        from weft.runtime.contexts.layers import Layers  # noqa: PLC0415 - the engine is loaded by who asks it
-
-        return Layers.of(self.caller)
-
-    @property
-    def runners(self) -> "Runners":
-        """Runners: how turns are run, and what they would send."""
-        from weft.runtime.runners.service import Runners  # noqa: PLC0415 - few calls ask a model
-
-        return Runners(self.caller)
-
-    @property
     def runs(self) -> "GroveRuns":
         """Generations and runs that go on without their caller: follow, stop, come back to them."""
         from weft.grove.runs import GroveRuns  # noqa: PLC0415 - few calls ask a model
 
         return GroveRuns(self)
-
-    @property
-    def proxy(self) -> "ProxyRecords":
-        """What the proxy of a server recorded of other programs, and the policies of tokens."""
-        from weft.runtime.proxy.sessions import ProxyRecords  # noqa: PLC0415 - few calls read it
-
-        return ProxyRecords(self.caller)
-
-    @property
-    def evidence(self) -> "Evidence":
-        """Verifying, provenance, timestamps, bundles."""
-        from weft.runtime.evidence.provenance_view import (  # noqa: PLC0415 - brings cryptography along
-            Evidence,
-        )
-
-        return Evidence(self.caller.store, self.caller.actor)
 
     @property
     def preferences(self) -> Mapping[str, JsonValue]:
@@ -407,34 +340,6 @@ class Grove:
 
         return start_in_grove(self, options)
 
-    @property
-    def jobs(self) -> "JobBoard":
-        """Background jobs, and those that failed."""
-        from weft.runtime.coordination.jobs import JobBoard  # noqa: PLC0415 - few calls need it
-
-        return JobBoard(self.caller.executor, self.caller.actor)
-
-    @property
-    def imports(self) -> "Imports":
-        """Imports of uploaded files, which run in the background, and their reports."""
-        from weft.runtime.transfer.import_jobs import Imports  # noqa: PLC0415 - few calls need it
-
-        return Imports(self.caller)
-
-    @property
-    def leases(self) -> "Leases":
-        """Leases: the right to extend a position for a while."""
-        from weft.runtime.coordination.leases import Leases  # noqa: PLC0415 - few calls need it
-
-        return Leases(self.caller.executor, self.caller.actor)
-
-    @property
-    def idempotency(self) -> "Idempotency":
-        """Idempotent calls: repeating a key returns the first result."""
-        from weft.runtime.coordination.idempotency import Idempotency  # noqa: PLC0415 - few calls need it
-
-        return Idempotency(self.caller.executor, self.caller.actor)
-
     @takes_options(SearchOptions)
     def search(self, options: SearchOptions) -> "Hits[SearchHit]":
         """Search nodes, trees, documents and tags: words that must all occur, "a phrase", a prefix*, -not, or."""
@@ -599,41 +504,6 @@ class Grove:
         from weft.grove.agent import AgentHandle  # noqa: PLC0415 - few calls ask a model
 
         return AgentHandle(self, self.read.agent(reference))
-
-    @property
-    def summaries(self) -> "Summaries":
-        """Summaries: one sentence for a node or a document, two for a tree."""
-        from weft.runtime.summaries.service import Summaries  # noqa: PLC0415 - brings providers along
-
-        return Summaries(self.caller.executor, self.caller.actor)
-
-    @property
-    def records(self) -> "Records":
-        """Records of other programs, in streams."""
-        from weft.runtime.records.streams import Records  # noqa: PLC0415
-
-        return Records(self.caller.executor, self.caller.actor)
-
-    @property
-    def groups(self) -> "GroupIndex":
-        """Groups of a session's messages that are collapsed."""
-        from weft.runtime.records.group_index import GroupIndex  # noqa: PLC0415
-
-        return GroupIndex(self.caller.executor, self.caller.actor)
-
-    @property
-    def recipes(self) -> "Recipes":
-        """Recipes over its records and trees."""
-        from weft.runtime.records.recipes import Recipes  # noqa: PLC0415
-
-        return Recipes(self.caller)
-
-    @property
-    def users(self) -> "Users":
-        """Users and their tokens."""
-        from weft.runtime.operations.access import Users  # noqa: PLC0415
-
-        return Users(self.caller.executor, self.caller.actor)
 
     def undo(self, steps: int = 1) -> list[HistoryStep]:
         """Undo your own last operations on documents, agents and the planting of trees."""
