@@ -497,7 +497,17 @@ TABLE = {
 LAST = {"archive", "close", "close_tree", "delete", "prune", "undo", "unmount"}
 HANDLES = {TreeHandle, NodeHandle, DocumentHandle, ProjectHandle, VaultHandle, AgentHandle}
 INHERITED = {Contexts: Reader, Layers: Reader}
-INSIDE = {"answering", "cache_of", "context", "end_of", "gather", "opened", "pinned", "request"}
+INSIDE = {
+    "answering",
+    "answering_agents",
+    "cache_of",
+    "context",
+    "end_of",
+    "gather",
+    "opened",
+    "pinned",
+    "request",
+}
 """Of contexts: steps of the assembly, which work in a session that was checked when it was opened."""
 
 
