@@ -69,3 +69,15 @@ def test_only_owners_see_and_set_keys(ask, name):
     assert (
         ask(name).post("/api/endpoints", {"name": "lab", "url": "https://lab.example/v1"}).status_code == 403
     )
+
+
+@covers("http.user-tokens")
+def test_an_owner_makes_a_token_whose_secret_is_answered_once(owner, ask, client):
+    made = owner.post("/api/users/bob/tokens", {"label": "laptop"}).json()
+    assert made["token"]["label"] == "laptop"
+    headers = {"Authorization": f"Bearer {made['secret']}"}
+    assert client.get("/api/trees", headers=headers).status_code == 200
+    assert made["secret"] not in owner.get("/api/users/bob/tokens").text
+    assert owner.post("/api/users/bob/tokens", {"label": 5}).status_code == 400
+    assert owner.post("/api/users/nobody/tokens", {}).status_code == 404
+    assert ask("ada").post("/api/users/bob/tokens", {}).status_code == 403

@@ -2349,7 +2349,8 @@ export interface paths {
         /** List the tokens of a user, without their secrets */
         get: operations["listTokens"];
         put?: never;
-        post?: never;
+        /** Make a token for a user */
+        post: operations["addToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8001,6 +8002,44 @@ export interface operations {
                 content: {
                     "application/json": {
                         tokens: components["schemas"]["Token"][];
+                    };
+                };
+            };
+        };
+    };
+    addToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user's name or id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "label": "laptop"
+                 *     }
+                 */
+                "application/json": {
+                    label?: string;
+                    service?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Its secret, once. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        secret: string;
+                        token: Record<string, never>;
                     };
                 };
             };

@@ -10,5 +10,6 @@ export const SCREENS: Partial<Record<Screen["name"], Load>> = {
   map: () => import("../map/MapScreen.svelte"),
   merge: () => import("../merge/MergeScreen.svelte"),
   reader: () => import("../reader/ReaderScreen.svelte"),
+  settings: () => import("../settings/SettingsScreen.svelte"),
   search: () => import("../search/SearchScreen.svelte"),
 };
