@@ -21,15 +21,14 @@ from weft.server.wire import (
 
 router = APIRouter(prefix="/api/users", tags=["users"], responses=ERRORS)
 
+_FIELDS = {"secret": "string", "token": "object"}
 _BODY = object_of(label=TEXT, service=BOOLEAN)
 UserName = Annotated[str, Path(description="A user's name or id.", min_length=1, max_length=200)]
 
 
 @router.post(
     "/{user}/tokens",
-    **operation(
-        "addToken", "Make a token for a user", "Its secret, once.", **{"secret": "string", "token": "object"}
-    ),
+    **operation("addToken", "Make a token for a user", "Its secret, once.", **_FIELDS),
     openapi_extra=body_of(_BODY, {"label": "laptop"}),
 )
 async def add_token(request: Request, client: AuthenticatedClient, user: UserName) -> JsonAnswer:
