@@ -6,11 +6,13 @@ import gzip
 import http.client
 import json
 import logging
+import re
 import socket
 import threading
 import time
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -20,6 +22,7 @@ from tests.server.conftest import KEY, Asker
 import weft
 from weft.errors import InvalidInputError, LimitExceededError, RateLimitedError
 from weft.server import ServerSettings, create_app
+from weft.server.auth import LOOPBACK
 from weft.server.connection import GuardedConnection
 from weft.server.lifecycle import AppServer, listening_at
 from weft.server.rate_limit import OpenRequests, RateLimiter
@@ -56,9 +59,9 @@ def rest_of(connection: socket.socket) -> bytes:
 
 
 @contextlib.contextmanager
-def running(grove: weft.Grove, settings: ServerSettings) -> Generator[Place]:
+def running(grove: weft.Grove, settings: ServerSettings, proxies: Sequence[str] = ()) -> Generator[Place]:
     ready = threading.Event()
-    server = AppServer(create_app(grove, settings))
+    server = AppServer(create_app(grove, settings), proxies)
     server.when_ready = ready.set
     with listening_at("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -281,3 +284,39 @@ def test_open_requests_are_counted_for_each_client():
 def test_limits_that_make_no_sense_are_refused(wrong):
     with pytest.raises(InvalidInputError, match="must be at least"):
         ServerSettings(**wrong)
+
+
+@covers("teams.behind-a-proxy")
+@pytest.mark.parametrize(
+    ("proxies", "believed"), [((), False), (("127.0.0.1",), True), (("10.0.0.1",), False)]
+)
+def test_forwarded_headers_are_believed_only_from_proxies_that_were_named(tmp_path, proxies, believed):
+    hosts = (*LOOPBACK, "weft.example.org")
+    body = json.dumps({"token": KEY})
+    headers = {
+        "Host": "weft.example.org",
+        "Origin": "https://weft.example.org",
+        "X-Forwarded-For": "203.0.113.9",
+        "X-Forwarded-Proto": "https",
+    }
+    with (
+        weft.open(tmp_path / "grove.db") as grove,
+        running(grove, ServerSettings(keys=(KEY,), hosts=hosts), proxies) as started,
+    ):
+        made = http.client.HTTPConnection("127.0.0.1", started.port, timeout=20)
+        made.request("POST", "/api/session", body, headers)
+        answer = made.getresponse()
+        assert answer.status == 200
+        answer.read()
+        assert ("Secure" in answer.getheader("set-cookie")) is believed
+        made.close()
+
+
+@covers("teams.behind-a-proxy")
+def test_the_page_about_teams_starts_the_server_with_options_that_exist():
+    root = Path(__file__).parents[2]
+    page, reference = (root / "docs/teams.md").read_text(), (root / "docs/cli.md").read_text()
+    serve = reference[reference.index("### weft serve") :]
+    line = re.search(r"ExecStart=.*weft serve (.*)", page)[1]
+    for option in re.findall(r"--[a-z-]+", line):
+        assert option in serve
