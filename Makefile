@@ -11,7 +11,7 @@ NODE := $(shell node -e 'const [a, b] = process.versions.node.split("."); consol
 NO_NODE := echo "skipped: the web app's own checks need Node 20.19 or later on the PATH"
 MODULES := web/node_modules/.package-lock.json
 
-.PHONY: web web-types web-check run test check check-types check-tests lint types layers bench prove docs docs-check lock format clean
+.PHONY: web web-types web-check run test check check-types check-tests lint types layers bench bench-load prove docs docs-check lock format clean
 
 run: $(STAMP)
 	@$(BIN)/python examples/tour.py
@@ -35,6 +35,10 @@ prove: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
+
+# Two to five minutes: readers, writers, streams and proxy clients on both stores, then a day of use compressed.
+bench-load: $(STAMP)
+	$(BIN)/python -m bench load
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check -q .

@@ -19,6 +19,7 @@ from bench import (
     forest,
     generate,
     layers,
+    load,
     masking,
     moving,
     paths,
@@ -53,9 +54,12 @@ BENCHES: dict[str, Callable[[Scene], Section]] = {
     "generate": generate.run,
     "commands": commands.run,
     "startup": startup.run,
+    "load": load.run,
     "source": source.run,
 }
 _RESULTS = Path(__file__).parent / "RESULTS.md"
+_LOAD = Path(__file__).parent / "LOAD.md"
+"""Of `make bench-load`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         began = os.getloadavg()[0]
         sections = [_run(scene, name) for name in chosen]
         facts = _facts(scene, began)
+    if options.name == "load" and not options.quick:
+        _LOAD.write_text(render_all(facts, sections), encoding="utf-8")
     if options.name or options.quick:
         # A part, or a small run, is for looking at; only a whole one is kept.
         sys.stdout.write("\n".join(render(section) for section in sections))

@@ -224,15 +224,20 @@ def takes_options(
     return decorate
 
 
+_LONGEST_NAME = 100
+"""Characters of an unknown name that an error repeats."""
+
+
 def refuse_unknown(given: Iterable[str], known: Collection[str], what: str, *, path: str = "") -> None:
     """Raise for the first name that is not known, with the nearest that is."""
     for name in given:
         if name not in known:
             import difflib  # noqa: PLC0415 - 4 ms of every start
 
-            near = difflib.get_close_matches(name, known, 1)
+            short = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+            near = difflib.get_close_matches(short, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"{what}s: {', '.join(known) or 'none'}"
-            raise InvalidInputError(f"unknown {what} {path or name!r}", hint=hint, path=path or name)
+            raise InvalidInputError(f"unknown {what} {path or short!r}", hint=hint, path=path or short)
 
 
 def shown(value: object) -> str:

@@ -163,11 +163,19 @@ def test_a_head_that_is_too_large_is_refused_in_the_form_of_every_error(place):
         place.say(f"POST /api/trees HTTP/1.1\r\n{HEAD}Content-Length: -2\r\n\r\n{{}}"),
         place.say(f"POST /api/trees HTTP/1.1\r\n{HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
         place.say(f"POST /api/trees HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
+        place.say(
+            f"POST /api/trees HTTP/1.1\r\n{HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            f"GET /api/trees HTTP/1.1\r\n{HEAD}\r\n",
+        ),
+        place.say(f"GET /api/trees?{'y' * 15_000} HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n"),
+        place.say(f"{'Z' * 3_000} /api/trees HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
     ]
     for answer in answers:
         head, _, body = answer.partition(b"\r\n\r\n")
-        assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.1 413")), answer[:300]
-        assert json.loads(body)["code"] in {"INVALID_INPUT", "LIMIT_EXCEEDED"}
+        assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 413")), answer[:300]
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert len(body) < 1_000
+        assert json.loads(body)["code"] in {"INVALID_INPUT", "LIMIT_EXCEEDED", "PERMISSION_DENIED"}
         assert b"content-security-policy" in head
         assert b"xxx" not in body
 
@@ -317,6 +325,6 @@ def test_the_page_about_teams_starts_the_server_with_options_that_exist():
     root = Path(__file__).parents[2]
     page, reference = (root / "docs/teams.md").read_text(), (root / "docs/cli.md").read_text()
     serve = reference[reference.index("### weft serve") :]
-    line = re.search(r"ExecStart=.*weft serve (.*)", page)[1]
+    (line,) = re.findall(r"ExecStart=.*weft serve (.*)", page)
     for option in re.findall(r"--[a-z-]+", line):
         assert option in serve

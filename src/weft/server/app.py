@@ -119,7 +119,7 @@ async def _failed(request: Request, error: Exception) -> Response:
             path = ".".join(str(part) for part in first.get("loc", ()) if part not in kinds)
             return answer_error(InvalidInputError(f"{path}: {first.get('msg', 'is not valid')}", path=path))
         case HTTPException():
-            missing = NotFoundError(f"no route {request.method} {request.url.path[:200]}")
+            missing = NotFoundError(f"no route {request.method[:20]} {request.url.path[:200]}")
             answer = answer_error(missing)
             answer.status_code = error.status_code
             answer.headers.update(error.headers or {})

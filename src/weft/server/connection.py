@@ -58,6 +58,9 @@ class GuardedConnection(H11Protocol):
         self._reading, self._writing = _cancel(self._reading), _cancel(self._writing)
         super().connection_lost(exc)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """A client that asks for another protocol is answered in this one; that is no news."""
+
     def send_400_response(self, msg: str) -> None:
         """In the form of every error; what was sent is not repeated."""
         del msg

@@ -87,6 +87,9 @@ class Guard:
             origin is None and once[b"sec-fetch-site"] == "cross-site" and not _is_visit(scope)
         ):
             raise PermissionDeniedError("pages of other origins may not call this server")
+        if once[b"content-length"] is not None and _values(scope, b"transfer-encoding"):
+            # A proxy in front may count the one and we the other: then it takes a body for the next request.
+            raise InvalidInputError("Content-Length and Transfer-Encoding exclude each other")
         self._check_body(once[b"content-length"], _values(scope, b"content-encoding"), self._limit(scope))
 
     def _check_body(self, length: str | None, encodings: Sequence[bytes], limit: int) -> None:
@@ -177,9 +180,11 @@ class _Answer:
         await self.send(message)
 
     async def fail(self, error: WeftError, scope: Scope, receive: Receive) -> None:
-        """Answer with an error, unless an answer has begun."""
+        """Answer with an error, unless an answer has begun. What else may come from this client is not read."""
         if not self.started:
-            await _refusal(scope, error)(scope, receive, self)
+            answer = _refusal(scope, error)
+            answer.headers["Connection"] = "close"
+            await answer(scope, receive, self)
 
     async def allow(self) -> None:
         """Answer a browser's preflight request."""
