@@ -1,6 +1,10 @@
 """MCP servers as tools: a real server process over pipes, ours over HTTP."""
 
+import os
+import signal
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from weft.errors import (
     UnavailableError,
 )
 from weft.providers.keys import Keys
+from weft.runtime.coordination.heartbeat import is_dead_process, this_process
 from weft.runtime.operations.executor import Caller
 from weft.runtime.tools.mcp_servers import McpServer
 from weft.runtime.tools.service import ToolStatus
@@ -46,7 +51,7 @@ def call(name, **arguments):
 @covers("toolcall.mcp-servers")
 def test_the_tools_of_a_server_join_the_registry_with_their_schemas_and_run(loom):
     server = loom.tools.add_mcp("harbour", *HARBOUR)
-    assert [each.name for each in server.tools] == ["depth", "ring", "hang", "log", "whisper", "sink"]
+    assert [each.name for each in server.tools] == ["depth", "ring", "hang", "log", "whisper", "sink", "die"]
     offered = {each.name: each for each in loom.tools}
     tool = offered["harbour.depth"].tool
     assert tool.description == "The depth of the water."
@@ -168,3 +173,44 @@ def test_a_server_is_reached_over_http_with_its_own_key(loom, tmp_path, monkeypa
         assert "0 trees" in loom.tools.run("other.trees").content
     finally:
         server.stop()
+
+
+@covers("toolcall.mcp-session")
+def test_a_server_is_started_once_for_many_calls_and_again_when_it_has_died(loom, tmp_path, monkeypatch):
+    starts = tmp_path / "starts"
+    monkeypatch.setenv("STARTS", str(starts))
+    loom.tools.add_mcp("harbour", *HARBOUR, secrets=["STARTS"])
+
+    def number():
+        return len(starts.read_text().split())
+
+    asked = number()
+    for metres in (1, 2, 3):
+        assert f"{metres} m" in loom.tools.run("harbour.depth", place="Quay", metres=metres).content
+    assert number() == asked + 1
+    died = loom.tools.asking(lambda _: True).service.run(call("harbour.die"))
+    assert died.status is ToolStatus.ERROR
+    assert "1 m" in loom.tools.run("harbour.depth", place="Quay").content
+    assert number() == asked + 2
+    os.kill(int(starts.read_text().split()[-1]), signal.SIGKILL)
+    # Its end is seen before the next call, or that one fails and is not sent again.
+    results = [loom.tools.service.run(call("harbour.depth", place="Quay")).status for _ in range(2)]
+    assert results[-1] is ToolStatus.OK
+    assert number() == asked + 3
+
+
+@covers("toolcall.mcp-session")
+def test_a_server_that_is_idle_is_ended_and_calls_at_once_share_one(loom, tmp_path, monkeypatch):
+    starts = tmp_path / "starts"
+    monkeypatch.setenv("STARTS", str(starts))
+    loom.tools.add_mcp("harbour", *HARBOUR, secrets=["STARTS"])
+    asked = len(starts.read_text().split())
+    monkeypatch.setattr("weft.providers.mcp_sessions.IDLE_SECONDS", 0.05)
+    with ThreadPoolExecutor(8) as many:
+        runs = list(many.map(lambda _: loom.tools.service.run(call("harbour.depth", place="Quay")), range(8)))
+    assert {each.status for each in runs} == {ToolStatus.OK}
+    process = int(starts.read_text().split()[asked])
+    deadline = time.monotonic() + 30
+    while not is_dead_process(f"{this_process().rpartition('#')[0]}#{process}"):
+        assert time.monotonic() < deadline
+        os.sched_yield()

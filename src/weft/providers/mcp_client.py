@@ -1,24 +1,25 @@
-"""Tools of an MCP server: one connection for each question, over pipes or HTTP, with limits."""
+"""Tools of an MCP server, over pipes or HTTP, with limits."""
 
 import asyncio
 import codecs
+import hashlib
+import itertools
 import json
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 from weft.errors import InvalidInputError, LimitExceededError, UnavailableError, WeftError
 from weft.providers.adapter import Connection, ResponseLimits
 from weft.providers.endpoint import Endpoint, Resolver, resolve
 from weft.providers.errors import find_own
 from weft.providers.keys import Keys, Secret
+from weft.providers.mcp_sessions import OpenClient, session_for
 from weft.redaction import redact
 from weft.tree.json import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from mcp import Client
 
 LONGEST_MESSAGE = 16 * 1024 * 1024
 """Characters of one message of a server."""
@@ -62,10 +63,10 @@ class McpConnection:
     resolver: Resolver = resolve
 
     async def tools(self) -> list[McpToolSpec]:
-        """What the server offers."""
+        """What the server offers now: it is started for this."""
         specs: list[McpToolSpec] = []
-        async with self._opened(_START_SECONDS) as (client, _):
-            cursor = None
+        async with self._opened(_START_SECONDS) as opened:
+            client, cursor = opened.client, None
             for _ in range(_PAGES):
                 page = await client.list_tools(cursor=cursor)
                 specs += [_spec(each) for each in page.tools]
@@ -78,29 +79,45 @@ class McpConnection:
 
     async def call(self, tool: str, arguments: Mapping[str, JsonValue]) -> McpAnswer:
         """The result of one tool; secrets that the server repeats are taken out of it."""
-        async with self._opened(self.seconds) as (client, hidden):
-            result = await client.call_tool(tool, dict(arguments), read_timeout_seconds=self.seconds)
+        if self.url is None:
+            # A command is started once for many calls.
+            result, hidden = await self._call_in_session(tool, arguments)
+        else:
+            async with self._opened(self.seconds) as opened:
+                result = await opened.client.call_tool(
+                    tool, dict(arguments), read_timeout_seconds=self.seconds
+                )
+            hidden = opened.hidden
         text = _text(result)
         for secret in hidden:
             text = text.replace(secret.reveal(), "[redacted]")
         return McpAnswer(text, bool(result.is_error))
 
     @asynccontextmanager
-    async def _opened(self, seconds: float) -> "AsyncGenerator[tuple[Client, list[Secret]]]":
+    async def _opened(self, seconds: float | None = None) -> AsyncGenerator[OpenClient]:
         """A connected client, closed in time; every error in our words."""
         from mcp import Client  # noqa: PLC0415 - few processes call servers
 
         hidden: list[Secret] = []
+        streams: list[Any] = []
+        codec = f"{_CODEC}-{next(_numbers)}"
+
+        def is_gone() -> bool:
+            return codec in _over or not streams[0].statistics().open_send_streams
+
         try:
-            async with asyncio.timeout(seconds), Client(self._transport(hidden)) as client:
-                yield client, hidden
+            async with asyncio.timeout(seconds), Client(self._transport(hidden, streams, codec)) as client:
+                yield OpenClient(client, hidden, is_gone)
         except TimeoutError:
-            raise UnavailableError(f"{self.name}: timed out after {seconds:g} s") from None
+            raise UnavailableError(f"{self.name}: timed out after {seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001 - every error of the client is mapped
             raise _own(error) or self._failed(error) from None
+        finally:
+            _over.discard(codec)
 
     @asynccontextmanager
-    async def _transport(self, hidden: list[Secret]) -> AsyncGenerator[Any]:
+    async def _transport(self, hidden: list[Secret], opened: list[Any], codec: str) -> AsyncGenerator[Any]:
+        """The two streams of a connection; `hidden` gets its secrets, `opened` the streams."""
         if self.url is not None:
             from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - as above
 
@@ -120,6 +137,7 @@ class McpConnection:
                     hidden.append(key)
                     web.headers["Authorization"] = f"Bearer {key.reveal()}"
                 async with streamable_http_client(self.url, http_client=web) as streams:
+                    opened.extend(streams)
                     yield streams
             return
         from mcp import StdioServerParameters  # noqa: PLC0415 - as above
@@ -131,11 +149,25 @@ class McpConnection:
             command=self.command[0],
             args=list(self.command[1:]),
             env={name: each.reveal() for name, each in environment.items()},
-            encoding=_CODEC,
+            encoding=codec,
         )
         with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: ASYNC230, PTH123 - nothing is waited for
             async with stdio_client(started, errlog=nowhere) as streams:
+                opened.extend(streams)
                 yield streams
+
+    async def _call_in_session(
+        self, tool: str, arguments: Mapping[str, JsonValue]
+    ) -> tuple[Any, list[Secret]]:
+        secrets = [each.reveal() for each in self._environment().values()]
+        # Another secret needs another process.
+        key = hashlib.sha256(json.dumps([self.name, *self.command, "", *secrets]).encode()).hexdigest()
+        try:
+            return await session_for(key, self.name, self._opened).call(tool, arguments, self.seconds)
+        except WeftError:
+            raise
+        except Exception as error:  # noqa: BLE001 - every error of the client is mapped
+            raise _own(error) or self._failed(error) from None
 
     def _environment(self) -> dict[str, Secret]:
         values: dict[str, Secret] = {}
@@ -206,13 +238,17 @@ def _part(block: Any) -> str:
 
 
 _CODEC = "weft-mcp-lines"
+_numbers = itertools.count()
+_over: set[str] = set()
+"""Codecs of connections whose server wrote an endless line: the client reads on, and tells its calls nothing."""
 
 
 class _LineDecoder(codecs.IncrementalDecoder):
     """UTF-8 whose lines have an end: the client gathers a line in memory, however long it gets."""
 
-    def __init__(self, errors: str = "strict") -> None:
+    def __init__(self, codec: str, errors: str = "strict") -> None:
         super().__init__(errors)
+        self._codec = codec
         self._inner = codecs.getincrementaldecoder("utf-8")(errors)
         self._line = 0
 
@@ -221,16 +257,18 @@ class _LineDecoder(codecs.IncrementalDecoder):
         end = text.rfind("\n")
         self._line = self._line + len(text) if end < 0 else len(text) - end - 1
         if self._line > LONGEST_MESSAGE:
+            _over.add(self._codec)
             raise LimitExceededError(f"a message of the server is longer than {LONGEST_MESSAGE:,} characters")
         return text
 
 
 def _find_codec(name: str) -> codecs.CodecInfo | None:
-    if name.replace("_", "-") != _CODEC:
+    codec = name.replace("_", "-")
+    if not codec.startswith(_CODEC):
         return None
     usual = codecs.lookup("utf-8")
     return codecs.CodecInfo(
-        encode=usual.encode, decode=usual.decode, incrementaldecoder=_LineDecoder, name=_CODEC
+        encode=usual.encode, decode=usual.decode, incrementaldecoder=partial(_LineDecoder, codec), name=codec
     )
 
 

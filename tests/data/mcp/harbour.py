@@ -50,6 +50,15 @@ def sink() -> str:
     raise ValueError("too deep")
 
 
+@server.tool()
+def die() -> str:
+    """End without an answer."""
+    os._exit(3)
+
+
 if __name__ == "__main__":
+    if "STARTS" in os.environ:
+        with Path(os.environ["STARTS"]).open("a", encoding="utf-8") as starts:
+            starts.write(f"{os.getpid()}\n")
     sys.stderr.write("a word on stderr\n")
     server.run("stdio")
