@@ -18,6 +18,7 @@ ELSEWHERE = {
     "AddUser": "the command line: a person is let in by the owner's own hand",
     "AppendHistory": "imports and the proxy bring roles of their own",
     "AttachAll": "Attach",
+    "CommitDraft": "POST /api/trees/{tree}/nodes/{node}/draft/commit",
     "ImportChat": "the command line reads the file",
     "Plant": "POST /api/trees",
     "Collapse": "POST /api/trees/{tree}/groups",

@@ -180,3 +180,22 @@ def test_a_question_and_a_collaborator_go_on_in_the_background_and_tell_their_st
         assert steps[2]["body"]["ok"] is True
         kept = server.ask("GET", f"/api/runs/{begun['run']['id']}/steps")[1]["steps"]
         assert kept == steps
+
+
+@covers("run.presence-and-jobs")
+def test_others_are_seen_in_the_trees_that_are_named_and_jobs_by_those_who_may(address):
+    with serving(address, "One") as (server, grove):
+        tree, other = grove.plant("Talk", "Hello."), grove.plant("Elsewhere", "Hello.")
+        said = tree.say("Here.")
+        with server.follow(f"after=now&tree={tree.id}") as stream:
+            here = stream.until("presence")[-1][1]
+            assert (here["tree"], here["node"], here["name"]) == (tree.id, said.id, grove.me.name)
+            other.say("There.")
+            tree.switch("parent")
+            events = stream.until("presence", node=tree.root.id)
+            assert {data["tree"] for name, data in events if name == "presence"} == {tree.id}
+        with server.follow() as stream:
+            status, job = server.ask("POST", "/api/imports?name=x.json", [{"title": "A", "mapping": {}}])
+            assert status == 202
+            told = stream.until("job", id=job["id"], status="complete")[-1][1]
+            assert (told["kind"], told["done"], told["total"]) == ("import", 1, 1)

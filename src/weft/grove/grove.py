@@ -25,7 +25,7 @@ from weft.runtime.events.log import EventBatch, EventLog
 from weft.runtime.events.subscription import Subscription, follow, stop_following
 from weft.runtime.operations.agents import AddAgent, owner_of
 from weft.runtime.operations.executor import Caller, Executor, Operation
-from weft.runtime.operations.permissions import Actor, require_access
+from weft.runtime.operations.permissions import Actor, require_access, require_access_somewhere
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.runners.options import GroveAskOptions
 from weft.runtime.search.options import SearchOptions
@@ -358,7 +358,8 @@ class Grove(GroveServices):
 
     def put_blob(self, data: bytes) -> str:
         """Store media bytes; the result is the `ref` of an image or audio block."""
-        with self.caller.reading(Permission.LOOM_WRITE, "add media"):
+        with self.caller.reading(Permission.LOOM_WRITE, "add media") as session:
+            require_access_somewhere(session, self.caller.actor, MemberRole.EDITOR)
             return self.caller.store.blobs.put(data)
 
     def blob(self, ref: str) -> bytes:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from weft.runtime.coordination.leases import Leases
     from weft.runtime.evidence.provenance_view import Evidence
     from weft.runtime.operations.access import Users
+    from weft.runtime.operations.drafts import Drafts, ReadMarks
     from weft.runtime.proxy.sessions import ProxyRecords
     from weft.runtime.records.group_index import GroupIndex
     from weft.runtime.records.recipes import Recipes
@@ -80,6 +81,20 @@ class GroveServices:
         )
 
         return Evidence(self.caller.store, self.caller.actor)
+
+    @property
+    def drafts(self) -> "Drafts":
+        """What you are typing at nodes: `loom.drafts.keep(tree.id, node.id, "It was")`."""
+        from weft.runtime.operations.drafts import Drafts  # noqa: PLC0415 - few calls type
+
+        return Drafts(self.caller)
+
+    @property
+    def read_marks(self) -> "ReadMarks":
+        """What you have read: `loom.read_marks.mark(tree.id, [node.id])`."""
+        from weft.runtime.operations.drafts import ReadMarks  # noqa: PLC0415 - few calls need it
+
+        return ReadMarks(self.caller)
 
     @property
     def jobs(self) -> "JobBoard":

@@ -23,6 +23,7 @@ from weft.server.headers import PAGE_POLICY
 from weft.server.middleware import Guard
 from weft.server.proxy_errors import error_answer, is_proxied, wire_at
 from weft.server.routes import (
+    administration,
     ask,
     events,
     evidence,
@@ -41,6 +42,7 @@ from weft.server.routes import (
     trees,
     views,
     web_app,
+    workspace,
 )
 from weft.server.value_schemas import value_schemas
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, address_of, answer_error, operation
@@ -52,6 +54,8 @@ h2 { font-size: 1rem; margin: 1.5rem 0 0; } code { font-family: ui-monospace, mo
 .method { display: inline-block; min-width: 4rem; font-weight: 600; } p { margin: .25rem 0; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd; } a { color: #8cf; } }
 """
+_WAITERS = 200
+"""Requests with an idempotency key at the same time: most of them wait for one another."""
 _pages = APIRouter(tags=["pages"], responses=ERRORS)
 
 
@@ -97,6 +101,7 @@ def create_app(
 def _set_up(app: FastAPI, settings: ServerSettings) -> None:
     app.state.limiter = anyio.CapacityLimiter(settings.threads)
     app.state.stopping = anyio.Event()
+    app.state.waiters = anyio.CapacityLimiter(_WAITERS)
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
@@ -204,6 +209,8 @@ ROUTERS = (
     imports.router,
     runs.router,
     sample.router,
+    workspace.router,
+    administration.router,
     events.router,
     web_app.router,
     proxy.router,

@@ -2,6 +2,7 @@
 
 from weft.errors import WeftError
 from weft.runtime.live.feed import LiveEvent, TextPart
+from weft.runtime.live.presence_and_jobs import JobProgress, Presence
 from weft.server.wire import BOOLEAN, TEXT, Schema, array, error_body, object_of, text
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.json import JsonValue
@@ -51,6 +52,17 @@ RUN = object_of(
     startedAt=TEXT,
     endedAt=optional(TEXT),
     attempts=array(ATTEMPT),
+)
+ATTEMPT_TEXT = object_of(
+    *("attempt", "choice", "kind", "offset", "end", "text", "status", "node"),
+    attempt=TEXT,
+    choice=_WHOLE,
+    kind={"enum": ["text", "thinking"]},
+    offset=_WHOLE,
+    end=_WHOLE,
+    text=TEXT,
+    status={"enum": [each.value for each in AttemptOutcome]},
+    node=optional(TEXT),
 )
 STEP = object_of(
     *("run", "tree", "step", "turn", "kind", "body"),
@@ -113,3 +125,7 @@ def live_to_wire(event: LiveEvent) -> tuple[str, JsonValue]:
             return "turn", to_wire(event)
         case TextPart():
             return "text", to_wire(event)
+        case Presence():
+            return "presence", to_wire(event)
+        case JobProgress():
+            return "job", to_wire(event)

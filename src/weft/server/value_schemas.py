@@ -11,10 +11,13 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, cast
 
+from weft.runtime.coordination.jobs import Job
 from weft.runtime.events.log import Event
 from weft.runtime.evidence.provenance_view import Provenance
+from weft.runtime.operations.drafts import DraftText
 from weft.runtime.operations.executor import Editing
 from weft.runtime.search.results import Hit
+from weft.runtime.views.opening import NodePlace, OpenedTree
 from weft.runtime.views.skeleton import Skeleton
 from weft.server.wire import BOOLEAN, ERROR, NUMBER, TEXT, Schema, array, object_of, reference_to
 from weft.tree.access import Membership, Token, User
@@ -44,6 +47,7 @@ VALUES: tuple[type, ...] = (
         Membership,
         Node,
     ),
+    *(DraftText, Job, NodePlace, OpenedTree),
     *(Difference, HistoryStep, Hit, Project, Provenance, Revision, Skeleton, Tag, Token, Tree, User, Vault),
     TreeGrants,
 )

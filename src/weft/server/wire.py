@@ -123,9 +123,13 @@ class JsonAnswer(Response):
             return json.dumps(value, separators=(",", ":")).encode()
 
 
-async def read_object(request: Request) -> JsonObject:
-    """The body as a JSON object; an empty body is an empty object."""
+async def read_object(request: Request, *, required: bool = False) -> JsonObject:
+    """The body as a JSON object; an empty body is an empty object, unless one is required."""
     raw = await request.body()
+    if required and not raw.strip():
+        raise InvalidInputError(
+            "the body is missing", hint="send a JSON object; {} takes the defaults", path=""
+        )
     # Parsing a large body would block the event loop.
     body = parse_body(raw) if len(raw) < _LONG else await anyio.to_thread.run_sync(parse_body, raw)
     if not isinstance(body, Mapping):
@@ -200,12 +204,17 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def _client(request: Request) -> Client:
+async def client_of(request: Request) -> Client:
+    """Who asks; looked up once for a request."""
+    known: Client | None = getattr(request.state, "client", None)
+    if known is not None:
+        return known
     authenticator: Authenticator = request.app.state.authenticator
     token = token_in(request)
     client = await in_thread(request, lambda: authenticator.client(token, address_of(request)))
     _check_path(request)
     refuse_unknown_query(request)
+    request.state.client = client
     return client
 
 
@@ -216,5 +225,5 @@ def _check_path(request: Request) -> None:
             raise InvalidInputError(f"{name} must have 1 to {LONGEST_ID} characters, without NUL", path=name)
 
 
-AuthenticatedClient = Annotated[Client, Depends(_client)]
+AuthenticatedClient = Annotated[Client, Depends(client_of)]
 """The client of a request; without a valid token the request is refused."""

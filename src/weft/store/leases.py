@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, delete, func, select, upd
 
 from weft.errors import ConflictError
 from weft.store import schema
+from weft.store.kept_answers import sweep_answers
 from weft.store.rows import TreeState
 from weft.store.session import Session
 from weft.store.transaction import Transaction
@@ -167,4 +168,5 @@ def settle_claim(transaction: Transaction, row: ClaimRow, state: ClaimState, res
 
 def sweep_claims(transaction: Transaction, now: int) -> int:
     """Forget what has expired."""
+    sweep_answers(transaction, now)
     return transaction.execute(delete(_claims).where(_claims.c.expires_at <= now)).rowcount

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, column, inspect, select, table
 from weft.error_hints import Hint, HintKind
 from weft.errors import StorageError
 
-HEAD = "0023"
+HEAD = "0024"
 """The newest file in migrations/versions."""
 _FIRST = "0012"
 """The oldest: what a new grove begins with."""

@@ -3,24 +3,15 @@
 import contextlib
 from collections.abc import Callable, Generator
 
-from sqlalchemy import update
-
 from weft.errors import WeftError
 from weft.runtime.coordination.heartbeat import beating
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import require_permission, tree_for
-from weft.store import schema
+from weft.store.cursors import touch_cursor
 from weft.store.transaction import Transaction
 from weft.tree.agent import Permission
 
 _EVERY_SECONDS = 30.0
-
-
-def touch_cursor(transaction: Transaction, tree: int, agent: int, now: int) -> None:
-    """Renew an agent's presence, which others see."""
-    cursors = schema.cursors
-    here = cursors.c.tree == tree, cursors.c.agent == agent, cursors.c.updated_at < now
-    transaction.execute(update(cursors).where(*here).values(updated_at=now))
 
 
 def show_presence(caller: Caller, tree: str) -> None:

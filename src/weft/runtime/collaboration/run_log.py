@@ -9,7 +9,6 @@ import orjson
 from sqlalchemy import Select, select
 
 from weft.errors import ConflictError
-from weft.runtime.collaboration.presence import touch_cursor
 from weft.runtime.coordination.heartbeat import this_process
 from weft.runtime.coordination.leases import release_lease, take_lease
 from weft.runtime.generation.start_call import HELD
@@ -18,6 +17,7 @@ from weft.runtime.operations.nodes import source_row
 from weft.runtime.operations.permissions import require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store import schema
+from weft.store.cursors import touch_cursor
 from weft.store.leases import LeaseRow, lease_taken
 from weft.store.model_calls import RunRow, add_run, change_run, drop_run, run_row
 from weft.store.rows import EDGE_TYPES, NodeRow, TreeState

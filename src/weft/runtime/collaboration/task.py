@@ -13,7 +13,6 @@ from weft.runtime.contexts.agent_memory import action_of
 from weft.runtime.contexts.model_agents import chosen_agent, model_agent, model_agents
 from weft.runtime.generation.options import RunOptions
 from weft.runtime.generation.start_point import StartPointReader
-from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import Actor
@@ -70,8 +69,8 @@ def task_for(
     starts = StartPointReader(caller.store, caller.actor)
     here = starts.here(*place, caller.executor.clock(), remarks=True)
     node, cursor = here.node_id, here.cursor
-    if here.typed:
-        written = caller.perform(CommitBuffer(tree=here.tree_id))
+    if here.typed and (here.mode is Mode.BUFFER or text is None):
+        written = here.commit_typed(caller)
         if written is not None:
             cursor = written.id
             node = written.id if here.typed_here else node

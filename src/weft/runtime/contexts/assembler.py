@@ -28,6 +28,7 @@ from weft.runtime.operations.permissions import Actor, require_access, require_p
 from weft.runtime.operations.settings import estimator_for
 from weft.runtime.views.reader import Opened, Reader
 from weft.store import base, schema
+from weft.store.drafts import draft_at
 from weft.store.rows import NodeRow
 from weft.tree.access import MemberRole
 from weft.tree.agent import Agent, Permission
@@ -156,6 +157,9 @@ class RequestReader(Reader):
             # The working buffer stands at the document's end: where its writer is.
             typed = opened.mode is Mode.BUFFER and cursor.position == reader.end.position
             text = self._typed(opened) if typed else ""
+            if opened.is_dialogue and self.actor.run is None:
+                # What its writer types there: generating makes it a node first.
+                text = draft_at(opened.session, opened.key, self.actor.agent, reader.end.key)
         elif opened.is_dialogue and not text.strip():
             text = ""
         context = [(self._row(opened, each).key, SourceRole.CONTEXT) for each in ids_of(options.context)]

@@ -30,7 +30,8 @@ from weft.tree.content import check_text
 from weft.tree.json import JsonObject, JsonValue
 
 _SECOND = 1_000_000
-_KEPT = 24 * 3_600 * _SECOND
+KEPT = 24 * 3_600 * _SECOND
+"""Microseconds for which a result is given again."""
 _KEY_LIMIT = 255
 _FIRST_LOOK, _LAST_LOOK = 0.005, 0.25
 _SWEEP_EVERY = 600.0
@@ -97,19 +98,23 @@ class Idempotency:
         if not check_text(key, what="idempotency key", limit=_KEY_LIMIT).strip():
             raise InvalidInputError("an idempotency key cannot be empty", hint="omit it, or use a new ULID")
         now = self.executor.clock()
-        # A grove without users has only its owner.
-        users = [str(link.user) for link in self.actor.chain() if link.user is not None]
         return ClaimRow(
-            scope=f"{users[-1] if users else '-'}:{operation}",
+            scope=self.scope_of(operation),
             key=key,
             body=hashlib.sha256(rfc8785.dumps(dict(body))).digest(),  # pyright: ignore[reportArgumentType] - JSON
             state=ClaimState.CLAIMED,
             result=None,
             holder=new_holder(now, self.executor.entropy),
             created_at=now,
-            expires_at=now + _KEPT,
+            expires_at=now + KEPT,
             held_until=now + round(self.hold * _SECOND),
         )
+
+    def scope_of(self, operation: str) -> str:
+        """Keys of other users and other operations are other keys."""
+        # A grove without users has only its owner.
+        users = [str(link.user) for link in self.actor.chain() if link.user is not None]
+        return f"{users[-1] if users else '-'}:{operation}"
 
     def _claim(self, wanted: ClaimRow) -> tuple[bool, ClaimRow]:
         """The claim on the key, and whether it is this call's own."""

@@ -33,7 +33,6 @@ from weft.runtime.generation.spending import (
 from weft.runtime.generation.start_call import CATALOG, PlannedCall, StartCalls, StartedCalls
 from weft.runtime.generation.start_point import StartPlace, StartPoint, StartPointReader
 from weft.runtime.generation.stream import StreamSlot
-from weft.runtime.operations.cursors import CommitBuffer
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.settings import load_settings
@@ -173,7 +172,7 @@ def plan_generation(
         is_first = False
         if not is_committed:
             # It is kept if the generation fails; if it ends this path, the generation goes on from there.
-            node = caller.perform(CommitBuffer(tree=here.tree_id))
+            node = here.commit_typed(caller)
             end = here.node_id if node is None or not here.typed_here else node.id
             place = replace(place, tree=here.tree_id, node=end)
         if any(each.key is None for each in agents):

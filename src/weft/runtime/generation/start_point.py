@@ -9,13 +9,18 @@ from weft.errors import ConflictError
 from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.operations.cursors import CommitBuffer
+from weft.runtime.operations.drafts import CommitDraft
+from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import refuse_annotation
 from weft.runtime.operations.permissions import agent_row, require_access, require_permission
 from weft.runtime.views.reader import Opened, Reader
+from weft.store.drafts import draft_at
 from weft.store.leases import lease_at
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 from weft.tree.json_names import iso_moment
+from weft.tree.node import Node
 from weft.tree.tree import Mode
 
 TurnContext: TypeAlias = Callable[[Contexts, Opened, ContextOptions, AnsweringAgent], Context]
@@ -54,6 +59,12 @@ class StartPoint:
     cursor: str | None
     """The caller's; None: it has never moved from the root."""
 
+    def commit_typed(self, caller: Caller) -> Node | None:
+        """Make a node of the uncommitted text."""
+        if self.mode is Mode.BUFFER:
+            return caller.perform(CommitBuffer(tree=self.tree_id))
+        return caller.perform(CommitDraft(tree=self.tree_id, node=self.node_id))
+
 
 @dataclass(frozen=True, slots=True)
 class StartPointReader(Reader):
@@ -77,12 +88,15 @@ class StartPointReader(Reader):
                     hint="wait for it, or go on from another node",
                 )
             typed = self._typed(opened) if opened.mode is Mode.BUFFER else ""
+            is_draft = opened.is_dialogue and self.actor.run is None
+            if is_draft:
+                typed = draft_at(session, opened.key, self.actor.agent, row.key)
             return StartPoint(
                 tree=opened.key,
                 tree_id=opened.ulid,
                 node_id=row.ulid,
                 typed=typed,
-                typed_here=bool(typed) and at.position == row.position,
+                typed_here=bool(typed) and (is_draft or at.position == row.position),
                 mode=opened.mode,
                 cursor=self._cursor_id(opened),
             )

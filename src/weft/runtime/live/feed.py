@@ -5,22 +5,32 @@ viewer only remembers how much of it it has passed on. So a slow one delays no o
 no memory: when it takes again, it gets what came since in one piece.
 """
 
+import contextlib
 import hashlib
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from weft.errors import NotFoundError, StorageError, UnavailableError
+from weft.errors import NotFoundError, StorageError, UnavailableError, WeftError
 from weft.log import Log
 from weft.runtime.events.log import EventFilter, EventLog
 from weft.runtime.generation.live_text import shown_texts, text_in_pieces
+from weft.runtime.live.presence_and_jobs import (
+    JobProgress,
+    Presence,
+    job_for,
+    read_jobs,
+    read_presence,
+)
 from weft.runtime.live.runs import KINDS, Runs, records_from, step_from
 from weft.runtime.operations.executor import Caller
 from weft.store.base import Store
+from weft.store.cursors import touch_cursor
+from weft.store.imports import OPEN, ImportRow
 from weft.store.model_calls import pieces_of
 from weft.store.run_records import (
     RunRecordRow,
@@ -31,6 +41,7 @@ from weft.store.run_records import (
     steps_of,
 )
 from weft.store.session import Session
+from weft.store.transaction import Transaction
 from weft.tree.attempt import AttemptOutcome
 from weft.tree.run import RunAttempt, RunRecord, RunStatus, RunStep
 
@@ -61,7 +72,7 @@ class TextPart:
     text: str
 
 
-LiveEvent: TypeAlias = RunRecord | RunAttempt | RunStep | TextPart
+LiveEvent: TypeAlias = RunRecord | RunAttempt | RunStep | TextPart | Presence | JobProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,9 @@ class _Snapshot:
     texts: Mapping[str, Texts] = field(default_factory=dict[str, Texts])
     """By attempt."""
     steps: Mapping[str, int] = field(default_factory=dict[str, int])
+    presence: Mapping[tuple[int, int], Presence] = field(default_factory=dict[tuple[int, int], Presence])
+    """By the keys of tree and agent; only in trees that viewers name."""
+    jobs: Mapping[str, ImportRow] = field(default_factory=dict[str, ImportRow])
 
 
 class LiveFeed:
@@ -160,7 +174,7 @@ class LiveFeed:
         texts = {attempt: text.read() for attempt, text in shown_texts(store).items() if attempt in known}
         if all(_lengths(before.texts.get(attempt, {})) == _lengths(text) for attempt, text in texts.items()):
             return False
-        self.snapshot = _Snapshot(before.runs, before.keys, {**before.texts, **texts}, before.steps)
+        self.snapshot = replace(before, texts={**before.texts, **texts})
         return True
 
     def _look_at_rows(self, store: Store) -> bool:
@@ -199,6 +213,8 @@ class LiveFeed:
             {row.run: row.tree for row in running},
             texts,
             last_steps(session, running),
+            read_presence(session, {tree for viewer in list(self.viewers) for tree in viewer.named_trees}),
+            read_jobs(session),
         )
 
 
@@ -212,6 +228,8 @@ def _outline(snapshot: _Snapshot) -> object:
         {run: _state(record) for run, record in snapshot.runs.items()},
         {attempt: _lengths(texts) for attempt, texts in snapshot.texts.items()},
         dict(snapshot.steps),
+        dict(snapshot.presence),
+        dict(snapshot.jobs),
     )
 
 
@@ -254,15 +272,33 @@ class LiveViewer:
         self._attempts: dict[tuple[str, int], object] = {}
         self._passed: dict[tuple[str, int, str], _Passed] = {}
         self._steps: dict[str, int] = {}
+        self._present: dict[tuple[int, int], Presence] = {}
+        self._jobs: dict[str, ImportRow] = {}
         with caller.store.read() as session:
             self._filter = self._log.filter(session, trees)
+        self.named_trees = self._filter.chosen or frozenset[int]()
+        """Those whose presence it wants."""
         feed.add(self)
         self._count = feed.count
+        # Of what has ended before, only runs and imports that somebody asks for are news.
+        self._jobs = {name: row for name, row in feed.snapshot.jobs.items() if row.state not in OPEN}
 
     def close(self) -> None:
         self._closed = True
         self._feed.viewers.discard(self)
         self.notify()
+
+    def show_presence(self) -> None:
+        """Let others see that its agent is in the trees that it names."""
+        caller, now = self._caller, self._caller.executor.clock()
+
+        def work(transaction: Transaction) -> None:
+            for tree in self.named_trees:
+                touch_cursor(transaction, tree, caller.actor.agent, now)
+
+        # The database may be away, or may only be read.
+        with contextlib.suppress(WeftError):
+            caller.store.write(work)
 
     def on_change(self, callback: Callable[[], None] | None) -> None:
         """Call this whenever there may be something to take, in the feed's thread: keep it short."""
@@ -290,7 +326,26 @@ class LiveViewer:
                 for part in self._new_text(attempt, snapshot.texts.get(attempt.id, {}), room):
                     room -= len(part.text)
                     events.append(part)
-        return events + self._endings()
+        return events + self._endings() + self._others(snapshot)
+
+    def _others(self, snapshot: _Snapshot) -> list[LiveEvent]:
+        """Who moved in the trees that it names, and which jobs went on."""
+        shown = self._filter.keys()
+        moved: list[LiveEvent] = [
+            each
+            for key, each in snapshot.presence.items()
+            if key[0] in self.named_trees
+            and (shown is None or key[0] in shown)
+            and self._present.get(key) != each
+        ]
+        self._present = dict(snapshot.presence)
+        changed = [row for name, row in snapshot.jobs.items() if self._jobs.get(name) != row]
+        self._jobs = dict(snapshot.jobs)
+        if changed:
+            with self._caller.store.read() as session:
+                jobs = [job_for(session, self._caller, row) for row in changed]
+            moved += [each for each in jobs if each is not None]
+        return moved
 
     def _refresh_rights(self) -> None:
         if any(link.user is not None for link in self._caller.actor.chain()):

@@ -11,10 +11,11 @@ from weft.runtime.operations.permissions import Actor, require_permission
 from weft.runtime.operations.scope import Scope
 from weft.store.base import Store
 from weft.store.blobs import media_of_grove, media_of_tree
+from weft.store.kept_answers import forget_answers
 from weft.store.lookup import find_agent
 from weft.store.memory import forget_all_results
 from weft.store.session import Session
-from weft.store.transaction import Transaction
+from weft.store.transaction import GROVE, Transaction
 from weft.tree.access import MemberRole
 from weft.tree.agent import Permission
 
@@ -164,6 +165,7 @@ def announce_deletion(scope: Scope, tree: int | None = None) -> None:
     if tree is not None:
         scope.blobs.announce(media_of_tree(scope.transaction, tree))
     forget_all_results(scope.transaction)
+    forget_answers(scope.transaction, GROVE if tree is None else tree)
     statement = scope.transaction.dialect.leave_traces()
     if statement is not None:
         scope.transaction.execute(statement)

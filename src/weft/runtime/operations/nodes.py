@@ -9,6 +9,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import agent_for, trees_allowed
 from weft.runtime.operations.scope import Scope
+from weft.store.drafts import drop_draft
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, AgentRow, NodeRow, TreeState
 from weft.store.tree_queries import find_nodes_anywhere
 from weft.tree.agent import AgentType
@@ -70,6 +71,8 @@ class Append(Editing, verb="append"):
     status: Status = Status.COMPLETE
     response: RawResponse | None = None
     choice: int = 0
+    draft: bool = False
+    """Whether it was typed as the draft at its parent: that is gone with it."""
 
     def apply(self, scope: Scope) -> Node:
         tree = scope.open_tree(self.tree)
@@ -102,6 +105,8 @@ class Append(Editing, verb="append"):
             ),
         )
         move_cursor(scope, tree, row.key)
+        if self.draft:
+            drop_draft(scope.transaction, tree.key, scope.actor.agent, parent.key)
         record_nodes(scope, tree, self.verb, before, [node], parent=parent.ulid)
         return node
 

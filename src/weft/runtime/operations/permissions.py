@@ -102,6 +102,19 @@ def has_access(session: Session, actor: Actor, role: MemberRole, tree: int = GRO
     return True
 
 
+def require_access_somewhere(session: Session, actor: Actor, role: MemberRole) -> None:
+    """Every user in the chain must have this role, on the grove or on some tree."""
+    table = schema.memberships
+    for link in actor.chain():
+        if link.user is None:
+            continue
+        held = session.execute(select(table.c.role).where(table.c.user == link.user)).scalars()
+        if max(held, default=-1) < ROLE_RANKS.index(role):
+            raise PermissionDeniedError(
+                f"this needs the role {role}", hint="ask an owner of the grove for it"
+            )
+
+
 def trees_allowed(session: Session, actor: Actor) -> set[int] | None:
     """The trees that every user in the chain may look at; None: all of them."""
     table = schema.memberships

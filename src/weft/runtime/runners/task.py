@@ -76,6 +76,9 @@ def runner_task(
     start = _interrupted_at(caller, here) if options.resume else here.node_id
     if options.text is not None:
         start = _said(caller, here, options)
+    elif here.typed and not options.resume:
+        said = here.commit_typed(caller)
+        start = start if said is None else said.id
     return RunnerTask(
         tree_id=here.tree_id,
         node_id=start,

@@ -148,7 +148,7 @@ class Imports:
     def all(self, limit: int = 100) -> list[JsonObject]:
         """The latest first: those of this user, or all for an owner of the grove."""
         with self.caller.reading() as session:
-            rows = [row for row in list_imports(session, limit) if self._may_read(session, row)]
+            rows = [row for row in list_imports(session, limit) if self.may_read(session, row)]
         return [_described(row) for row in rows]
 
     def report(self, name: str) -> JsonObject:
@@ -176,11 +176,11 @@ class Imports:
 
     def _row(self, session: Session, name: str) -> ImportRow:
         row = import_row(session, name.upper())
-        if row is None or not self._may_read(session, row):
+        if row is None or not self.may_read(session, row):
             raise NotFoundError(f"no import {name[:60]!r}")
         return row
 
-    def _may_read(self, session: Session, row: ImportRow) -> bool:
+    def may_read(self, session: Session, row: ImportRow) -> bool:
         actor = self.caller.actor
         if actor.user is None or actor.user == row.user:
             return True

@@ -432,6 +432,13 @@ class Reader:
         with self._tree(tree) as opened:
             return read_skeleton(opened.session, opened.key, versions=not opened.is_dialogue, first=first)
 
+    def revision(self, tree: str) -> int:
+        """The number of a tree's events: the same number means that nothing has changed."""
+        trees = schema.trees
+        with self._tree(tree) as opened:
+            counted = select(trees.c.events).where(trees.c.key == opened.key)
+            return opened.session.execute(counted).scalar_one()
+
     def numbered(self, tree: str, first: int, last: int) -> list[Node]:
         """The nodes with these numbers of the skeleton, at most 1,000."""
         from weft.runtime.views.skeleton import rows_in_range  # noqa: PLC0415 - only drawing clients need it

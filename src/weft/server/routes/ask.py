@@ -22,6 +22,7 @@ from weft.runtime.runners.run_events import (
     ToolStarted,
     TurnNode,
 )
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import body_schema, read_body
 from weft.server.routes.trees import TreeId
 from weft.server.run_wire import run_to_wire
@@ -39,7 +40,7 @@ from weft.server.worker_threads import in_thread
 from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
 
-router = APIRouter(prefix="/api/trees", tags=["answers"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api/trees", tags=["answers"], responses=ERRORS)
 
 _STREAM, _BACKGROUND = "stream", "background"
 _BODY = body_schema(

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from weft.runtime.events.log import Event, EventOptions
 from weft.runtime.events.subscription import Subscription
 from weft.runtime.live.feed import LiveEvent, LiveViewer
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import query_of, read_query
 from weft.server.run_wire import live_to_wire
 from weft.server.wire import ERRORS, AuthenticatedClient
@@ -20,10 +21,12 @@ from weft.server.worker_threads import in_thread
 from weft.tree.json import JsonValue
 from weft.tree.json_names import to_wire
 
-router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["events"], responses=ERRORS)
 
 _HEARTBEAT = 15.0
 """Seconds between comments, which keep proxies from closing a silent connection."""
+_PRESENT_EVERY = 30.0
+"""Seconds between two signs of life."""
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -38,7 +41,8 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 async def follow_events(request: Request, client: AuthenticatedClient) -> StreamingResponse:
     """Committed events have an id: the cursor to continue from, also as `Last-Event-ID`.
 
-    Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning.
+    Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning;
+    `presence` in the trees that are named; and `job`.
     """
     options = read_query(request, EventOptions)
     start = request.headers.get("last-event-id") or options.after
@@ -68,6 +72,7 @@ async def _stream(request: Request, subscription: Subscription, viewer: LiveView
         ready.set()
 
     ending = asyncio.create_task(end())
+    present = asyncio.create_task(_be_present(request, viewer))
     subscription.on_events(wake)
     viewer.on_change(wake)
     try:
@@ -85,8 +90,16 @@ async def _stream(request: Request, subscription: Subscription, viewer: LiveView
                     yield b": still here\n\n"
     finally:
         ending.cancel()
+        present.cancel()
         subscription.close()
         viewer.close()
+
+
+async def _be_present(request: Request, viewer: LiveViewer) -> None:
+    """While it is followed, the client is shown as present in the trees that it names."""
+    while viewer.named_trees:
+        await in_thread(request, viewer.show_presence)
+        await asyncio.sleep(_PRESENT_EVERY)
 
 
 def _news(subscription: Subscription, viewer: LiveViewer) -> bytes:

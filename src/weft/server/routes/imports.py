@@ -17,11 +17,12 @@ from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
 from weft.runtime.transfer.import_jobs import ImportOptions, new_upload
 from weft.server.auth import ServerSettings
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import query_of, read_query
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer, operation
 from weft.server.worker_threads import in_thread
 
-router = APIRouter(prefix="/api/imports", tags=["imports"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api/imports", tags=["imports"], responses=ERRORS)
 
 _PIECE = 1024 * 1024
 _FIELDS = {

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.requests import Request
 
+from weft.errors import InvalidInputError
 from weft.runtime.operations import (
     access,
     agents,
@@ -28,6 +29,7 @@ from weft.runtime.operations.executor import Editing
 from weft.runtime.proxy import policy as proxy_policy
 from weft.runtime.tools import settings as tool_settings
 from weft.runtime.undo.undo import Redo, Undo
+from weft.server.idempotency import KeyedRoute
 from weft.server.json_fields import fields_of, fields_schema, is_required, read_fields
 from weft.server.value_schemas import result_schema
 from weft.server.wire import (
@@ -40,9 +42,9 @@ from weft.server.wire import (
     object_of,
     read_object,
 )
-from weft.tree.json import JsonValue
+from weft.tree.json import JsonObject, JsonValue
 
-router = APIRouter(prefix="/api", tags=["operations"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["operations"], responses=ERRORS)
 
 _PARAMETER = re.compile(r"{(\w+)}")
 _TREE, _NODE = "/trees/{tree}", "/trees/{tree}/nodes/{node}"
@@ -158,6 +160,13 @@ def path_values(request: Request) -> dict[str, str]:
     return {name: str(value) for name, value in request.path_params.items()}
 
 
+def whole_number(text: str, name: str) -> int:
+    """A number in a path."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InvalidInputError(f"{name} must be a whole number", path=name)
+    return int(text)
+
+
 def path_parameters(names: list[str]) -> list[dict[str, Any]]:
     """The parameters of a path for the document."""
     schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
@@ -171,7 +180,7 @@ def _add(route: OperationRoute) -> None:
 
     async def endpoint(request: Request, client: AuthenticatedClient) -> JsonAnswer:
         given = path_values(request)
-        body = await read_object(request)
+        body = _with_revision(request, kind, await read_object(request))
 
         def work() -> object:
             result = client.grove.perform(read_fields(kind, body, given, route.without))
@@ -196,6 +205,19 @@ def _add(route: OperationRoute) -> None:
         responses={200: {"description": "Done.", "content": {"application/json": {"schema": answers}}}},
         openapi_extra={"parameters": path_parameters(route.parameters), **described},
     )
+
+
+def _with_revision(request: Request, kind: type[Editing], body: JsonObject) -> JsonObject:
+    """`If-Match` names the revision that a change started from, as the field `revision` does."""
+    match = request.headers.get("if-match")
+    if match is None or not any(each.name == "revision" for each in fields_of(kind)):
+        return body
+    revision = match.strip().removeprefix("W/").strip('"')
+    if not revision.isascii() or not revision.isdigit() or len(revision) > 9:
+        raise InvalidInputError("If-Match must be the ETag of a revision", path="If-Match")
+    if body.get("revision", int(revision)) != int(revision):
+        raise InvalidInputError("If-Match and revision differ", path="revision")
+    return {**body, "revision": int(revision)}
 
 
 def _summary(kind: type[Editing]) -> str:

@@ -11,6 +11,7 @@ from weft.grove.grove import Grove
 from weft.providers.keys import ADDRESSES, VARIABLES, FoundKey, Keys, host_of
 from weft.providers.saved_endpoints import SavedEndpoints
 from weft.runtime.operations.permissions import require_access
+from weft.server.idempotency import KeyedRoute
 from weft.server.wire import (
     BOOLEAN,
     ERRORS,
@@ -26,7 +27,7 @@ from weft.server.wire import (
 from weft.tree.access import MemberRole
 from weft.tree.json import JsonObject
 
-router = APIRouter(prefix="/api", tags=["providers"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["providers"], responses=ERRORS)
 
 _LOCAL = "local"
 ProviderName = Annotated[str, Path(description="A provider's name.", min_length=1, max_length=200)]

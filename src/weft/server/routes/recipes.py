@@ -11,6 +11,7 @@ from weft.context.recipes.filters.pipeline import FilterError
 from weft.context.recipes.group_index import read_removal_request
 from weft.errors import WeftError
 from weft.runtime.records.group_index import GroupIndex
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import query_of, read_query
 from weft.server.wire import (
     BOOLEAN,
@@ -32,7 +33,7 @@ from weft.server.wire import (
 )
 from weft.tree.json import JsonObject, JsonValue
 
-router = APIRouter(tags=["recipes"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, tags=["recipes"], responses=ERRORS)
 
 _KALA = object_of(
     "kind",

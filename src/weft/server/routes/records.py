@@ -9,6 +9,7 @@ from weft.errors import InvalidInputError, PermissionDeniedError
 from weft.runtime.records.options import RecordListOptions, StreamListOptions
 from weft.runtime.records.streams import APPEND_LIMIT
 from weft.server.auth import Client
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import query_of, read_query
 from weft.server.wire import (
     ERRORS,
@@ -26,7 +27,7 @@ from weft.server.wire import (
 from weft.tree.json import JsonObject
 from weft.tree.record import RecordDraft, draft_from_wire, record_to_wire
 
-router = APIRouter(prefix="/api/records", tags=["records"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api/records", tags=["records"], responses=ERRORS)
 
 _RECORD = {
     **object_of(

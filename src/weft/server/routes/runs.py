@@ -1,8 +1,6 @@
 """Generations and runs: they belong to the server, and any client with rights follows or stops them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -13,17 +11,16 @@ from weft.grove.grove import Grove
 from weft.grove.runs import CollaborationOptions
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.live.runs import KINDS
-from weft.server.query import body_schema, query_of, read_body, read_query
+from weft.server.idempotency import KeyedRoute
+from weft.server.query import body_schema, read_body
+from weft.server.route_table import TableRoute, add_routes
 from weft.server.routes.operations import path_parameters, path_values
-from weft.server.routes.trees import TreeId
-from weft.server.run_wire import RUN, run_to_wire
+from weft.server.run_wire import ATTEMPT_TEXT, RUN, STEP, run_to_wire
 from weft.server.wire import (
     ERRORS,
-    TEXT,
     AuthenticatedClient,
     JsonAnswer,
-    Schema,
-    answer,
+    array,
     body_of,
     described,
     object_of,
@@ -32,24 +29,13 @@ from weft.server.wire import (
 from weft.server.worker_threads import in_thread
 from weft.tree.json import JsonObject
 
-router = APIRouter(prefix="/api", tags=["runs"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["runs"], responses=ERRORS)
 
 _BODY = body_schema(GenerationOptions)
 for _name in ("idempotencyKey",):
     # It is a header.
     _BODY["properties"].pop(_name, None)
 _ACCEPTED = object_of("run", run=RUN)
-_TEXT = object_of(
-    *("attempt", "choice", "kind", "offset", "end", "text", "status"),
-    attempt=TEXT,
-    choice={"type": "integer"},
-    kind={"enum": list(KINDS)},
-    offset={"type": "integer"},
-    end={"type": "integer"},
-    text=TEXT,
-    status=TEXT,
-    node={"anyOf": [TEXT, {"type": "null"}]},
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,28 +82,6 @@ async def _generate(request: Request, client: AuthenticatedClient) -> JsonAnswer
     return await in_thread(request, work)
 
 
-_COLLABORATE = body_schema(CollaborationOptions)
-
-
-@router.post(
-    "/trees/{tree}/collaborate",
-    status_code=202,
-    **described(
-        "collaborate", "Let a collaborator work on something", "The run, which goes on.", _ACCEPTED, 202
-    ),
-    openapi_extra=body_of(_COLLABORATE, {"text": "Look around.", "agent": "Muse"}),
-)
-async def collaborate(request: Request, client: AuthenticatedClient, tree: TreeId) -> JsonAnswer:
-    """A loom-aware agent answers in turns, with commands in between, which `turn` events tell."""
-    options = read_body(await read_object(request), CollaborationOptions)
-
-    def work() -> JsonAnswer:
-        run = client.grove.runs.collaborate(tree, options)
-        return JsonAnswer({"run": run_to_wire(run)}, status_code=202)
-
-    return await in_thread(request, work)
-
-
 for _path, _named, _where in (
     ("/trees/{tree}/generate", "generateAtCursor", "at your cursor"),
     ("/trees/{tree}/nodes/{node}/generate", "generate", "below a node"),
@@ -135,83 +99,76 @@ for _path, _named, _where in (
     )
 
 
-def _read_route(
-    path: str,
-    name: str,
-    summary: str,
-    schema: Schema,
-    read: Callable[[Grove, dict[str, str], Any], object],
-    *,
-    method: str = "GET",
-    options: type[Options] | None = None,
-) -> None:
-    async def endpoint(request: Request, client: AuthenticatedClient) -> JsonAnswer:
-        at = path_values(request)
-        chosen = None if options is None else read_query(request, options)
-        return await answer(request, lambda: read(client.grove, at, chosen))
-
-    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-    query: list[dict[str, Any]] = [] if options is None else query_of(options)["parameters"]
-    body = {} if method == "GET" else body_of(object_of())
-    if body:
-        body["requestBody"]["required"] = False
-    router.add_api_route(
-        path,
-        endpoint,
-        methods=[method],
-        **described(name, summary, "The answer.", schema),
-        openapi_extra={"parameters": [*path_parameters(names), *query], **body},
-    )
-
-
-_read_route(
-    "/runs",
-    "listRuns",
-    "List the runs under way",
-    object_of("runs", runs={"type": "array", "items": RUN}),
-    lambda grove, _, o: {"runs": [run_to_wire(run) for run in grove.runs.active(o.tree)]},
-    options=RunListOptions,
-)
-_read_route(
-    "/runs/{run}", "readRun", "Read a run", RUN, lambda grove, at, _: run_to_wire(grove.runs.read(at["run"]))
-)
-_read_route(
-    "/runs/{run}/steps",
-    "readRunSteps",
-    "Read what a collaborator's or a runner's run did",
-    object_of("steps", steps={"type": "array", "items": {"type": "object"}}),
-    lambda grove, at, o: {"steps": grove.runs.steps(at["run"], o.after, o.limit)},
-    options=StepOptions,
-)
-_read_route(
-    "/runs/{run}/stop",
-    "stopRun",
-    "Stop a run",
-    RUN,
-    lambda grove, at, _: run_to_wire(grove.runs.stop(at["run"])),
-    method="POST",
-)
-_read_route(
-    "/attempts/{attempt}/stop",
-    "stopAttempt",
-    "Stop one call of a run",
-    RUN,
-    lambda grove, at, _: run_to_wire(grove.runs.stop_attempt(at["attempt"])),
-    method="POST",
-)
-
-
-def _text(grove: Grove, attempt: str, options: AttemptTextOptions) -> object:
+def _text(grove: Grove, at: dict[str, str], options: AttemptTextOptions) -> object:
+    """Offsets count characters, not bytes; the text so far while it comes, and of its node afterwards."""
     if options.kind not in KINDS:
         raise InvalidInputError("kind must be text or thinking", path="kind")
-    return grove.runs.text(attempt, offset=options.offset, choice=options.choice, kind=options.kind)
+    return grove.runs.text(at["attempt"], offset=options.offset, choice=options.choice, kind=options.kind)
 
 
-_read_route(
-    "/attempts/{attempt}/text",
-    "readAttemptText",
-    "Read the text of an attempt from an offset on",
-    _TEXT,
-    lambda grove, at, o: _text(grove, at["attempt"], o),
-    options=AttemptTextOptions,
+def _collaborate(grove: Grove, at: dict[str, str], options: CollaborationOptions) -> object:
+    """A loom-aware agent answers in turns, with commands in between, which `turn` events tell."""
+    return {"run": run_to_wire(grove.runs.collaborate(at["tree"], options))}
+
+
+add_routes(
+    router,
+    TableRoute(
+        method="POST",
+        path="/trees/{tree}/collaborate",
+        name="collaborate",
+        summary="Let a collaborator work on something",
+        answers=_ACCEPTED,
+        work=_collaborate,
+        options=CollaborationOptions,
+        example={"text": "Look around.", "agent": "Muse"},
+        status=202,
+    ),
+    TableRoute(
+        path="/runs",
+        name="listRuns",
+        summary="List the runs under way",
+        answers=object_of("runs", runs=array(RUN)),
+        work=lambda grove, _, o: {"runs": [run_to_wire(run) for run in grove.runs.active(o.tree)]},
+        options=RunListOptions,
+    ),
+    TableRoute(
+        path="/runs/{run}",
+        name="readRun",
+        summary="Read a run",
+        answers=RUN,
+        work=lambda grove, at, _: run_to_wire(grove.runs.read(at["run"])),
+    ),
+    TableRoute(
+        path="/runs/{run}/steps",
+        name="readRunSteps",
+        summary="Read what a collaborator's or a runner's run did",
+        answers=object_of("steps", steps=array(STEP)),
+        work=lambda grove, at, o: {"steps": grove.runs.steps(at["run"], o.after, o.limit)},
+        options=StepOptions,
+    ),
+    TableRoute(
+        method="POST",
+        path="/runs/{run}/stop",
+        name="stopRun",
+        summary="Stop a run",
+        answers=RUN,
+        work=lambda grove, at, _: run_to_wire(grove.runs.stop(at["run"])),
+    ),
+    TableRoute(
+        method="POST",
+        path="/attempts/{attempt}/stop",
+        name="stopAttempt",
+        summary="Stop one call of a run",
+        answers=RUN,
+        work=lambda grove, at, _: run_to_wire(grove.runs.stop_attempt(at["attempt"])),
+    ),
+    TableRoute(
+        path="/attempts/{attempt}/text",
+        name="readAttemptText",
+        summary="Read the text of an attempt from an offset on",
+        answers=ATTEMPT_TEXT,
+        work=_text,
+        options=AttemptTextOptions,
+    ),
 )

@@ -4,10 +4,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from weft.sample.lowmoor import TITLE, plant_lowmoor
+from weft.server.idempotency import KeyedRoute
 from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer, operation
 from weft.tree.tree import Tree
 
-router = APIRouter(prefix="/api", tags=["trees"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["trees"], responses=ERRORS)
 
 
 @router.post(

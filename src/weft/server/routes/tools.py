@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path
 from starlette.requests import Request
 
 from weft.errors import InvalidInputError
+from weft.server.idempotency import KeyedRoute
 from weft.server.wire import (
     ERRORS,
     AuthenticatedClient,
@@ -20,7 +21,7 @@ from weft.server.wire import (
 )
 from weft.tree.content import ToolCall, is_storable
 
-router = APIRouter(prefix="/api/tools", tags=["tools"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api/tools", tags=["tools"], responses=ERRORS)
 
 _RUN = object_of(
     arguments={"type": "object", "description": "As the tool's schema says."},

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from weft.argument_checks import Options, option
 from weft.errors import InvalidInputError
 from weft.runtime.runners.options import PreviewOptions
+from weft.server.idempotency import KeyedRoute
 from weft.server.query import query_of, read_query
 from weft.server.wire import (
     BOOLEAN,
@@ -27,7 +28,7 @@ from weft.server.wire import (
 from weft.tree.content import Content, content_from_wire, is_storable
 from weft.tree.json import JsonObject, JsonValue
 
-router = APIRouter(prefix="/api/trees", tags=["trees"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api/trees", tags=["trees"], responses=ERRORS)
 
 _PLANT = object_of(
     title=TEXT, text=TEXT, mode={"enum": ["dialogue", "buffer"]}, systemContext=TEXT, description=TEXT
@@ -113,7 +114,7 @@ async def list_trees(request: Request, client: AuthenticatedClient) -> JsonAnswe
     openapi_extra=body_of(_PLANT, {"title": "Marie", "text": "Why does she hesitate?"}),
 )
 async def plant_tree(request: Request, client: AuthenticatedClient) -> JsonAnswer:
-    body = await read_object(request)
+    body = await read_object(request, required=True)
     title, first, mode = _text(body, "title"), _text(body, "text") or "", _text(body, "mode") or "dialogue"
     system, description = _text(body, "systemContext") or "", _text(body, "description") or ""
     plant = client.grove.plant

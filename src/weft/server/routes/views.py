@@ -6,19 +6,21 @@ from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
+from starlette.responses import Response
 
 from weft.argument_checks import Options, option
-from weft.errors import InvalidInputError
 from weft.grove.grove import Grove
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.search.options import SearchOptions
+from weft.server.idempotency import KeyedRoute
 from weft.server.json_fields import form_of
 from weft.server.query import query_of, read_query
-from weft.server.routes.operations import parameters_in, path_parameters, path_values
-from weft.server.wire import ERRORS, AuthenticatedClient, JsonAnswer, answer, operation
+from weft.server.routes.operations import parameters_in, path_parameters, path_values, whole_number
+from weft.server.wire import ERRORS, AuthenticatedClient, answer, operation
+from weft.server.worker_threads import in_thread
 from weft.tree.reference import TargetKind
 
-router = APIRouter(prefix="/api", tags=["views"], responses=ERRORS)
+router = APIRouter(route_class=KeyedRoute, prefix="/api", tags=["views"], responses=ERRORS)
 
 _TREE, _NODE = "/trees/{tree}", "/trees/{tree}/nodes/{node}"
 
@@ -119,16 +121,12 @@ class ViewRoute:
     fields: dict[str, str] | str
     """The fields of the answer with their types; or what the answer is."""
     options: type[Options] | None = None
+    etag: View | None = None
+    """What the answer depends on: a client that has it already is told so."""
 
 
 def _listed(name: str, read: View) -> View:
     return lambda grove, at, options: {name: read(grove, at, options)}
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise InvalidInputError("number must be a whole number", path="number")
-    return int(text)
 
 
 def _target(options: TargetOptions) -> TargetRef:
@@ -168,6 +166,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         lambda grove, at, o: grove.read.skeleton(at["tree"], first=o.first),
         "Skeleton",
         SkeletonOptions,
+        etag=lambda grove, at, o: f"{grove.read.revision(at['tree'])}-{o.first}",
     ),
     ViewRoute(
         f"{_TREE}/nodes",
@@ -311,6 +310,7 @@ VIEWS: tuple[ViewRoute, ...] = (
         lambda grove, at, o: grove.read.document(at["document"], o.revision),
         "Document",
         RevisionOptions,
+        etag=lambda grove, at, o: grove.read.document(at["document"], o.revision).revision,
     ),
     ViewRoute(
         "/documents/{document}/revisions",
@@ -375,7 +375,10 @@ VIEWS: tuple[ViewRoute, ...] = (
         f"{_TREE}/results/{{number}}",
         "readToolResult",
         "Read a tool's result that was put aside",
-        _listed("text", lambda grove, at, _: grove.read.tool_result(at["tree"], _number(at["number"]))),
+        _listed(
+            "text",
+            lambda grove, at, _: grove.read.tool_result(at["tree"], whole_number(at["number"], "number")),
+        ),
         {"text": "string"},
     ),
     ViewRoute(
@@ -475,10 +478,19 @@ def _found(grove: Grove, options: SearchOptions) -> object:
 def _add(view: ViewRoute) -> None:
     names = parameters_in(view.path)
 
-    async def endpoint(request: Request, client: AuthenticatedClient) -> JsonAnswer:
+    async def endpoint(request: Request, client: AuthenticatedClient) -> Response:
         at = path_values(request)
         options = None if view.options is None else read_query(request, view.options)
-        return await answer(request, lambda: view.read(client.grove, at, options))
+        etag = view.etag
+        if etag is None:
+            return await answer(request, lambda: view.read(client.grove, at, options))
+        tag = await in_thread(request, lambda: f'"{etag(client.grove, at, options)}"')
+        if tag in {each.strip() for each in request.headers.get("if-none-match", "").split(",")}:
+            return Response(status_code=304, headers={"ETag": tag})
+        response = await answer(request, lambda: view.read(client.grove, at, options))
+        # A browser may keep it, and asks whether it is still the same.
+        response.headers.update({"ETag": tag, "Cache-Control": "private, no-cache"})
+        return response
 
     query: dict[str, Any] = {"parameters": []} if view.options is None else query_of(view.options)
     router.add_api_route(

@@ -8,6 +8,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     Sequence,
     SmallInteger,
     Text,
@@ -312,6 +313,28 @@ buffers = table(
     Column("updated_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["tree"], ["trees.key"]),
 )
+
+drafts = table(
+    "drafts",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("agent", Integer, primary_key=True, autoincrement=False),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree", "node"], ["nodes.tree", "nodes.key"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["agent"], ["agents.key"]),
+)
+"""What agents are typing at nodes; at the end of a document that is its working buffer."""
+
+read_marks = table(
+    "read_marks",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("reader", Integer, primary_key=True, autoincrement=False),
+    Column("nodes", LargeBinary, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["tree"], ["trees.key"]),
+)
+"""What each person has read of a tree: a bit for each number of a node. `reader` is the person's agent."""
 
 typings = table(
     "typings",

@@ -42,6 +42,17 @@ idempotency = table(
     Index(None, "expires_at"),
 )
 
+kept_answers = table(
+    "kept_answers",
+    Column("tree", Integer, primary_key=True, autoincrement=False),
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("status", SmallInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+"""Answers to requests with an idempotency key; they are deleted with their tree."""
+
 jobs = table(
     "jobs",
     Column("key", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
