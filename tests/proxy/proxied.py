@@ -30,6 +30,9 @@ class Proxied:
     grove: weft.Grove
     upstream: Upstream
     app: Any
+    owner_key: str = OWNER_KEY
+    sent: list[Any] | None = None
+    """What the client sent, where the upstream heard something else."""
 
     def recorded(self) -> None:
         """Wait until everything is recorded; nothing may have failed."""

@@ -21,10 +21,15 @@ from weft.runtime.proxy.wires import Wire
 from weft.tree.cache_profile import CacheKind
 from weft.tree.json import JsonObject, JsonValue
 
-_STEP = 0.25
-"""Of the window: the cut moves by so much at a time, so that the prefix stays between."""
+_STEP = 0.4
+"""Of the window: the cut moves by so much at a time, so that the prefix stays between.
+
+Agents add much with every request, so it is more than for a chat: each move costs a part of the cache.
+"""
 _WHOLE_RESULTS = 10
 """The newest results of tools stay whole; older long ones are masked before anything is cut."""
+_LONG_RESULT, _LONG_SHARE = 1_000, 50
+"""A result is long if it has so many tokens, and more than this part of the window: masking moves the prefix too."""
 _MOST_OUTPUT = 0.25
 """The share of the window that is kept free for the answer, at most."""
 _USUAL_WINDOW = 128_000
@@ -92,7 +97,8 @@ def _fitted(
     whole = fit_messages(messages, limit, **options)
     if not whole.truncated:
         return whole
-    return fit_messages(messages, limit, mask_tool_results=_WHOLE_RESULTS, **options)
+    options |= {"mask_tool_results": _WHOLE_RESULTS, "mask_above": max(_LONG_RESULT, limit // _LONG_SHARE)}
+    return fit_messages(messages, limit, **options)
 
 
 def _changes(trace: Trace, fitted: ListContext) -> tuple[str, ...]:
