@@ -72,7 +72,7 @@ def proxied(grove: weft.Grove, script: Callable[[Any, int], Answer], **settings:
     with upstream(script) as behind:
         upstreams = Upstreams(endpoints=lambda: presets_of(behind.url), keys=keys_of(behind.url))
         app = create_app(grove, ServerSettings(keys=(OWNER_KEY,), **settings), upstreams)
-        listening = socket.socket()
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             app, log_level="warning", lifespan="on", ws="none", timeout_graceful_shutdown=5

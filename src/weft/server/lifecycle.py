@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _IDLE = 30
 """Seconds without a request before a connection is closed."""
 _MOST_CONNECTIONS = 2_000
+_SWITCH = 0.001
+"""Seconds after which a thread lets another one run."""
 _GRACE = 5
 """Seconds for running requests to end after a signal."""
 
@@ -63,6 +66,8 @@ def serve(
     def started(url: str) -> None:
         ready(ServerAddress(url=url, link=f"{url}/enter?key={entrance}", token=token))
 
+    # Work in threads, such as recording, lets the event loop answer others sooner.
+    sys.setswitchinterval(_SWITCH)
     store = grove.caller.store
     if store.background and grove.vaults.all():
         watch_vaults(store).start()
@@ -90,7 +95,8 @@ def run_app(
 @contextlib.contextmanager
 def listening_at(host: str, port: int) -> Generator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # With the protocol named, asyncio sends what is written at once; without it, small writes wait for 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

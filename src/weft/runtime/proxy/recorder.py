@@ -17,7 +17,15 @@ from weft.runtime.proxy.recording import FinishExchange, RecordExchange, Started
 _BYTES = 256 * 1024 * 1024
 """How much may wait to be recorded."""
 _FAILURES = 50
+_LONGEST_WAIT = 0.25
+"""Seconds that recording lets requests pass that wait for their first byte."""
 _log = Log(__name__)
+
+
+def _set_event() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +58,20 @@ class Recorder:
     _held: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _thread: threading.Thread | None = None
+    _forwarding: int = 0
+    _idle: threading.Event = field(default_factory=_set_event, repr=False)
+
+    def begin_forwarding(self) -> None:
+        """A request is on its way to its first byte: recording waits, because it would take the processor."""
+        with self._lock:
+            self._forwarding += 1
+            self._idle.clear()
+
+    def end_forwarding(self) -> None:
+        with self._lock:
+            self._forwarding -= 1
+            if not self._forwarding:
+                self._idle.set()
 
     def submit(
         self,
@@ -90,6 +112,7 @@ class Recorder:
             try:
                 if waiting is None:
                     return
+                self._idle.wait(_LONGEST_WAIT)
                 self._record(waiting)
             finally:
                 self._queue.task_done()

@@ -61,6 +61,7 @@ def proxy_token(request: Request) -> str:
 async def _forward(request: Request, wire: Wire) -> Response:
     began = time.perf_counter_ns()
     service: ProxyService = request.app.state.proxy
+    service.recorder.begin_forwarding()
     try:
         incoming = IncomingRequest(
             wire=wire,
@@ -80,6 +81,8 @@ async def _forward(request: Request, wire: Wire) -> Response:
         return await call.answer()
     except WeftError as error:
         return error_answer(wire, error)
+    finally:
+        service.recorder.end_forwarding()
 
 
 def _admit(
