@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.redaction import redact
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -66,7 +67,7 @@ class Plugins(Generic[T]):
         except Exception as error:
             package = "that brings it" if point.dist is None else point.dist.name
             raise self._broken(
-                f"the {self.KIND} {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}",
+                f"the {self.KIND} {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {redact(str(error))}",
                 f"update or uninstall the package {package}",
             ) from error
 

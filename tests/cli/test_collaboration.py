@@ -53,13 +53,15 @@ def test_once_gives_everything_as_json(pair):
 
 
 @covers("cli.collaborate")
-def test_in_a_pipe_every_line_is_said_and_an_arrow_is_ones_own_command(pair):
-    answer = pair(
-        "collaborate", stdin="How long?\n→ view zzzz\n/where\n/frob\n/agent Muse\n/undo\n/help\n/quit\nno\n"
-    )
+def test_in_a_pipe_every_line_is_said_also_one_with_an_arrow(pair):
+    turns = "How long?\n→ prune .\n-> prune .\n/where\n/frob\n/agent Muse\n/undo\n/help\n/quit\nno\n"
+    answer = pair("collaborate", stdin=turns)
     assert answer.code == 0
-    assert answer.out.count("Three minutes.") == 2
-    assert "✗ NOT_FOUND: node [zzzz] does not exist in this tree\n" in answer.out
+    assert answer.err.startswith('"Marie" with Muse\n')
+    assert answer.out.count("Three minutes.") == 4
+    assert answer.err.count("what is pasted or piped is said as text; weft do runs commands") == 2
+    assert "→ prune ." in pair.ok("read")
+    assert not any(node["node"]["metadata"]["pruned"] for node in pair.json("tree", "--all")["nodes"])
     assert "unknown command /frob" in answer.err
     assert "undid 1 step" in answer.err
     assert "run a command yourself" in answer.err
@@ -139,4 +141,26 @@ def test_a_process_without_any_input_just_ends(pair, terminal):
     ended = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *weft], capture_output=True, text=True, check=False
     )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", '"Marie" with Muse\n')
+
+
+@covers("cli.collaborate")
+def test_without_a_loom_aware_agent_collaborate_says_so_before_its_prompt(marie):
+    refused = marie("collaborate", stdin="Hello\n")
+    assert refused.code != 0
+    told = refused.err.splitlines()
+    assert told[0] == "no model here is loom-aware: nobody here can work on a tree with commands"
+    assert told[-1].startswith("  hint: add one: weft agents add Muse --model")
+    assert "Hello" not in marie.ok("read")
+
+
+@covers("cli.collaborate")
+def test_undo_after_a_collaborators_turn_takes_back_the_turn_and_then_what_was_said(pair):
+    answer = pair("collaborate", stdin="How long?\n/undo\n/undo\n")
+    assert answer.err.count("undid 1 step") == 2
+    assert "✗" not in answer.err.replace("✗ NOT_FOUND: node [zzzz]", "")
+    assert "How long?" not in pair.ok("read")
+    pair("collaborate", "--once", "How long?")
+    pair.ok("undo")
+    pair.ok("undo")
+    assert "How long?" not in pair.ok("read")

@@ -38,14 +38,28 @@ def test_the_window_is_a_bar_and_below_it_is_what_became_of_everything(talk: Des
     heading, bar, legend, *rest = shown.splitlines()
     assert heading.startswith('"Marie"  1')
     assert heading.endswith("of 200 tokens")
-    assert set(bar) == {"█", "░"}
-    assert legend.startswith("system 3 · nodes 1")
+    # Without colour, the blocks tell the parts apart; the legend has the same ones.
+    assert set(bar) == {"█", "▒", "▚", "░"}
+    assert legend.startswith("█\u00a0system\u00a03")
+    assert set(bar) <= set(legend)
     told = "\n".join(rest)
     assert "system context is never cut" in told
     assert "part of the beginning" in told
     assert "over the budget" in told
     assert "stands for what was left out" in told
-    assert "\x1b[34m█" in talk("context", "--limit", "200", width=60, env={"TERM": "xterm"}).out
+    coloured = talk("context", "--limit", "200", width=60, env={"TERM": "xterm"}).out
+    assert coloured.count("\x1b[34m▒") == 2  # in the bar and in the legend
+
+
+@covers("cli.context-picture")
+def test_reasons_are_wrapped_and_never_cut_off(talk: Desk) -> None:
+    wide = talk("context", "--limit", "200", "--step", "0", "--agent", "Muse", width=300).out
+    narrow = talk("context", "--limit", "200", "--step", "0", "--agent", "Muse", width=70).out
+    assert "…" not in narrow.replace("] … [", "")
+    assert max(map(len, narrow.splitlines())) <= 70
+    reasons = [line.split("  ")[-1].strip() for line in wide.splitlines()[4:]]
+    for reason in reasons:
+        assert set(reason.split()) <= set(narrow.split()), reason
 
 
 def test_a_pipe_gets_lines_with_tabs_and_json_gets_all_of_it(talk: Desk) -> None:

@@ -1,6 +1,8 @@
 """What holds for every command: streams, JSON, common options, exit codes, colour, completion."""
 
 import json
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -101,7 +103,7 @@ EVERY = {
     "agents set": "agents set Muse --temperature 0.5",
     "agents default": "agents default Echo",
     "ask": "ask Why --agent Echo",
-    "gen": "gen ONE --agent Echo",
+    "gen": "gen Hello --agent Echo",
     "do": "do view ONE",
     "summarise": "summarise ONE",
     "spend": "spend",
@@ -544,3 +546,13 @@ def test_the_same_commands_work_on_every_store(address: str) -> None:
     assert desk.json("prune", said)["nodes"] == 1
     assert desk.json("delete", "Marie", "--yes")["nodes"] == 3
     desk.fail("NOT_FOUND", "read", said)
+
+
+@covers("cli.help-can-be-pasted")
+def test_nothing_in_help_breaks_when_it_is_pasted_into_a_shell(desk):
+    pages = {name: desk(*name.split(), "--help").out for name in ("", *EVERY)}
+    for name, page in pages.items():
+        # Quotation marks that a shell does not know, and dashes that are no hyphens.
+        assert not re.search("[“”‘’„«»]|[–—]-?[a-z]", page), name
+        for command in re.findall(r"weft [a-z]+ '[^'\n]*'|weft [a-z]+ \"[^\"\n]*\"", " ".join(page.split())):
+            assert shlex.split(command), command

@@ -57,9 +57,39 @@ def test_gen_gives_everything_as_json_and_asks_once_for_the_same_key(talk):
     node = talk.json("gen", "--key", "one", "--max-tokens", "2")["nodes"][0]
     assert (node["content"]["text"], node["status"]) == ("You said:", "complete")
     parent = node["edge"]["sources"][0]["node"]
-    again = talk.json("gen", parent, "--key", "two")["nodes"]
-    assert talk.json("gen", parent, "--key", "two")["nodes"] == again
-    assert talk.fail("CONFLICT", "gen", parent, "--key", "two", "-n", "2")
+    again = talk.json("gen", "--from", parent, "--key", "two")["nodes"]
+    assert talk.json("gen", "--from", parent, "--key", "two")["nodes"] == again
+    assert talk.fail("CONFLICT", "gen", "--from", parent, "--key", "two", "-n", "2")
+
+
+@covers("cli.gen")
+def test_gen_with_a_text_says_it_and_then_generates(talk):
+    answer = talk("gen", "Who", "are", "you?")
+    assert answer.out == "You said: Hello there\n\nWho are you?\n"
+    assert [line.split(" ")[0] for line in answer.err.splitlines()] == ["wrote", "Echo"]
+    here = talk.json("switch")["id"]
+    below = talk.json("gen", "And then?", "--from", here)["nodes"][0]
+    path = [node["content"].get("text") for node in talk.json("read", below["id"])["nodes"]]
+    assert path[1:-1] == ["Hello there", "Who are you?", "You said: Hello there\n\nWho are you?", "And then?"]
+    assert "You said: " in talk.ok("gen", "-", stdin="From a pipe\n")
+    assert "From a pipe" in talk.ok("read")
+
+
+@covers("cli.gen")
+def test_gen_does_not_take_a_nodes_id_for_a_text(talk):
+    here = talk.ok("switch")
+    refused = talk.fail("INVALID_INPUT", "gen", here)
+    assert f"weft gen --from {here}; to say it: weft say {here}" in refused
+    assert "weft say" in talk.fail("INVALID_INPUT", "gen", "Hello", "--dry-run")
+    assert "weft say" in talk.fail("INVALID_INPUT", "gen", "Hello", "--key", "k")
+    assert "no node or tree" in talk.fail("NOT_FOUND", "gen", "Hello", "--from", "nowhere at all")
+
+
+@covers("cli.gen")
+def test_gen_with_a_text_plants_a_tree_where_there_is_none(desk):
+    desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
+    assert desk("gen", "Hello").out == "You said: Hello\n"
+    assert desk.json("ls")[0]["title"] == "Hello"
 
 
 @covers("cli.gen")
@@ -111,6 +141,17 @@ def test_chat_takes_turns_from_a_pipe_and_keeps_all_of_them(talk):
 
 
 @covers("cli.chat")
+def test_chat_names_tree_and_agent_first_and_starts_afresh_if_asked(talk):
+    assert talk("chat", stdin="One\n").err.startswith('"Marie" with Echo\n')
+    talk.ok("agents", "add", "Other", "--model", "scripted:other")
+    assert talk("chat", "--agent", "Other", stdin="").err == '"Marie" with Other\n'
+    fresh = talk("chat", "--new", stdin="Something else\nMore\n")
+    assert fresh.err.startswith('a new tree with Echo\ncreated "Something else"\n')
+    assert [tree["title"] for tree in talk.json("ls")] == ["Something else", "Marie"]
+    talk.fail("INVALID_INPUT", "chat", "Marie", "--new", stdin="")
+
+
+@covers("cli.chat")
 def test_chat_plants_a_tree_where_there_is_none(desk):
     desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
     assert desk("chat", stdin="Hello\n/quit\n").out == "You said: Hello\n"
@@ -123,14 +164,20 @@ def test_chat_is_no_place_for_a_text(story):
 
 def test_who_answers_is_chosen_and_an_agent_is_changed(talk):
     talk.ok("agents", "add", "Other", "--model", "scripted:other")
-    assert "'Echo' answers" in talk("agents", "default", "Echo").err
     assert talk("gen").err.startswith("Echo wrote")
-    talk.ok("agents", "default", "-")
+    assert "'Other' answers" in talk("agents", "default", "Other").err
     assert talk("gen").err.startswith("Other wrote")
+    assert "no default is set: 'Echo' answers" in talk("agents", "default", "-").err
+    assert talk("gen").err.startswith("Echo wrote")
+    added = talk("agents", "add", "Third voice", "--model", "scripted:third").err
+    assert "'Echo' still answers if no agent is named; weft agents default 'Third voice' changes" in added
+    taken = talk("agents", "add", "Fourth", "--model", "scripted:fourth", "--default").err
+    assert "'Fourth' answers if no agent is named" in taken
+    assert talk("gen").err.startswith("Fourth wrote")
     changed = talk.json(
-        "agents", "set", "Other", "--temperature", "0.2", "--set", "top_k=4", "--name", "Third"
+        "agents", "set", "Other", "--temperature", "0.2", "--set", "top_k=4", "--name", "Sixth"
     )
-    assert (changed["name"], changed["configuration"]["temperature"]) == ("Third", 0.2)
+    assert (changed["name"], changed["configuration"]["temperature"]) == ("Sixth", 0.2)
     assert changed["configuration"]["custom"] == {"top_k": 4}
 
 

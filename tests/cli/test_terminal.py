@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import pytest
 from tests.cli.desk import Desk
+from tests.covers import covers
 
 from weft.cli import main
 
@@ -29,7 +30,7 @@ class Screen:
         while text not in self.shown:
             piece = os.read(self.terminal, 65_536)
             assert piece, self.shown
-            self.shown += piece.decode()
+            self.shown += piece.decode(errors="replace")
 
     def type(self, keys: str) -> None:
         os.write(self.terminal, keys.encode())
@@ -43,7 +44,7 @@ class Screen:
                 break
             if not piece:
                 break
-            self.shown += piece.decode()
+            self.shown += piece.decode(errors="replace")
         os.close(self.terminal)
         _, status = os.waitpid(self.process, 0)
         self.shown = self.shown.replace("\r\n", "\n")
@@ -172,3 +173,75 @@ def test_deleting_asks_first(seat: Seat, keys: str, code: int, left: int) -> Non
     assert screen.ended() == code
     assert "Traceback" not in screen.shown
     assert len(seat.desk.json("ls")) == left
+
+
+@pytest.fixture
+def pair(seat: Seat) -> Seat:
+    """With a collaborator who has one thing to say."""
+    rights = ("--may", "loom_aware", "--may", "loom_write")
+    seat.desk.ok("agents", "add", "Muse", "--model", "scripted:muse", *rights)
+    seat.desk.ok("agents", "set", "Muse", "--set", 'script=["So it is."]')
+    return seat
+
+
+@covers("cli.typed-arrows")
+def test_an_arrow_that_is_typed_is_ones_own_command(pair: Seat) -> None:
+    screen = pair.run("collaborate", anew=True)
+    screen.read_until("> ")
+    screen.type("-> bookmark .\r")
+    screen.read_until("✓")
+    screen.type("→ tree\r")
+    screen.read_until("Why?\r\n> ")
+    screen.type("\x04")
+    assert screen.ended() == 0, screen.shown
+    assert screen.shown.startswith('"Marie" with Muse; /help')
+    assert pair.desk.json("switch")["metadata"]["bookmarked"]
+
+
+@covers("cli.typed-arrows")
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "\x1b[200~-> prune .\x1b[201~\r",
+        "\x1b[200~look at this\r-> prune .\r→ prune .\x1b[201~\r",
+        "\x1b[200~a\u2061\u2062\u2063\u2064\r-> prune .\rb\x1b[201~\r",
+        '"""\r-> prune .\r"""\r',
+        "-> \\\rprune .\r",
+    ],
+)
+def test_an_arrow_that_is_pasted_or_one_of_several_lines_is_text(pair: Seat, pasted: str) -> None:
+    screen = pair.run("collaborate", anew=True)
+    screen.read_until("> ")
+    screen.type(pasted)
+    # One turn, also of several lines.
+    screen.read_until("Muse wrote [")
+    screen.read_until("\r\n> ")
+    screen.type("\x04")
+    assert screen.ended() == 0, screen.shown
+    assert "prune ." in pair.desk.ok("read")
+    assert not any(row["node"]["metadata"]["pruned"] for row in pair.desk.json("tree", "--all")["nodes"])
+
+
+@covers("cli.collaborate")
+@pytest.mark.parametrize(("keys", "made"), [("\r", True), ("n\r", False)])
+def test_collaborate_offers_to_make_an_agent_before_its_prompt(seat: Seat, keys: str, *, made: bool) -> None:
+    seat.desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
+    screen = seat.run("collaborate", anew=True)
+    screen.read_until("Make the agent 'Muse' with scripted:echo? [Y/n] ")
+    screen.type(keys)
+    if made:
+        screen.read_until("> ")
+        screen.type("\x04")
+    assert (screen.ended() == 0) is made, screen.shown
+    assert ("Muse" in seat.desk.ok("agents")) is made
+
+
+@covers("cli.streamed-text-wraps")
+def test_streamed_text_wraps_at_words_of_the_terminal(seat: Seat) -> None:
+    seat.desk.ok("agents", "add", "Echo", "--model", "scripted:echo")
+    text = " ".join(["wavering"] * 40)
+    screen = seat.run("gen", text, "--from", seat.desk.ok("switch"), anew=True)
+    assert screen.ended() == 0
+    lines = screen.shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {word for line in lines for word in line.split() if word.startswith("wav")} == {"wavering"}

@@ -134,3 +134,50 @@ def test_other_names_of_commands_work_and_words_of_the_same_meaning_are_hinted(m
     assert "did you mean weft switch?" in marie.fail("INVALID_SYNTAX", "checkout", "x")
     assert "did you mean weft say?" in marie.fail("INVALID_SYNTAX", "reply", "x")
     assert marie.json("new", "My", "long", "story")["title"] == "My long story"
+
+
+@covers("cli.looking")
+def test_all_of_a_tree_has_what_was_pruned_and_undone_and_edits_are_marked(marie: Desk) -> None:
+    one = marie.ok("say", "The quick brown fox")
+    edit = marie.ok("edit", one, "The quick red fox")
+    marie.ok("prune", one)
+    gone = marie.ok("say", "Never mind")
+    marie.ok("undo")
+    assert f"[{edit}] human  The quick red fox  edit of [{one}]" in marie.ok("tree")
+    assert "brown" not in marie.ok("tree")
+    everything = marie.ok("tree", "--all")
+    assert f"[{one}] human  The quick brown fox  pruned" in everything
+    assert f"[{gone}] human  Never mind  undone" in everything
+    assert len(marie.json("tree", "--all")["nodes"]) == 4
+
+
+@covers("cli.looking")
+def test_versions_are_counted_in_the_tree_of_a_text(story: Desk) -> None:
+    node = story.json("tree")["nodes"][-1]["node"]["localId"]
+    story.ok("edit", node, "Twice upon a time")
+    assert "2 versions" in story.ok("tree")
+
+
+@covers("cli.changes")
+def test_an_edit_with_equal_text_says_so_and_writes_nothing(marie: Desk) -> None:
+    one = marie.ok("say", "Tea")
+    answer = marie("edit", one, "Tea")
+    assert (answer.out, answer.code) == (f"{one}\n", 0)
+    assert answer.err == f"[{one}] has this text already: nothing was written\n"
+    assert len(marie.json("tree")["nodes"]) == 2
+
+
+@covers("cli.looking", "cli.no-color")
+def test_a_difference_is_told_by_signs_where_there_is_no_colour(marie: Desk) -> None:
+    one = marie.ok("say", "The quick brown fox")
+    marie.ok("edit", one, "The quick red fox")
+    plain = marie("diff", one, f"{one}.1", width=80)
+    assert plain.out == "The quick [-brown-]{+red+} fox\n"
+    assert plain.err.endswith("[-removed-] {+added+}\n")
+    assert "\x1b[" in marie("diff", one, f"{one}.1", width=80, env={"TERM": "xterm-256color"}).out
+
+
+@covers("cli.aliases")
+def test_help_is_a_command_too(desk: Desk) -> None:
+    assert desk("help").out == desk("--help").out
+    assert desk("help", "gen").out == desk("gen", "--help").out

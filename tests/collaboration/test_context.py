@@ -75,10 +75,10 @@ def test_a_context_for_a_loom_aware_agent_has_its_parts_in_the_fixed_order():
 @covers("loom.addendum-always-there")
 def test_no_other_agent_is_told_of_the_loom():
     with grove() as loom:
-        muse(loom)
         loom.add_agent("Echo", model_ref="scripted:x", permissions=[Permission.DOC_READ])
+        muse(loom)
         node = loom.plant("Marie").say("Hello.")
-        # Without a name: the agent that would answer, which is the newest, whoever looks.
+        # Without a name: the agent that would answer, which is the oldest, whoever looks.
         for agent in ("Echo", None):
             assert "loom" not in text_of(node.context(agent=agent)).lower()
         assert "loom-aware" in text_of(node.context(agent=MUSE))

@@ -505,15 +505,16 @@ def test_a_loop_without_a_person_needs_a_cap_unless_the_model_is_free(file_addre
 
 
 @covers("generate.default-agent", "python.plant-say-generate")
-def test_who_answers_by_default_is_chosen_or_came_last(file_address):
+def test_who_answers_by_default_is_chosen_or_came_first(file_address):
     with grove_with(file_address, Scripted()) as grove:
         node = grove.plant("Marie").say("Who?")
         grove.add_agent("Later", model_ref="scripted:later")
         grove.add_agent("Elsewhere", model_ref="nowhere:model")
         name_of = lambda kid: grove.read.agent(kid.value.author_id).name  # noqa: E731
-        assert name_of(node.generate()[0]) == "Later"
-        grove.generations.choose_default("Echo")
-        assert name_of(node.generate()[0]) == "Echo"
+        # An agent that is added does not take over.
+        assert name_of(node.generate()[0]) == grove.generations.answering_agent.name == "Echo"
+        grove.generations.choose_default("Later")
+        assert name_of(node.generate()[0]) == grove.generations.answering_agent.name == "Later"
         check_sound(grove)
 
 

@@ -319,6 +319,7 @@ def talk(grove):
 
 @covers("preview.is-the-request")
 def test_without_an_agent_the_preview_is_that_of_the_agent_that_would_answer(grove, talk, server):
+    grove.generations.choose_default("Far")
     context = talk.context()
     assert (context.agent.name, context.request["model"]) == ("Far", "claude-opus-4-5")
     assert context.request["max_tokens"] == 64

@@ -1,9 +1,10 @@
 """Agents, the participants of a grove: agents ls, add, set, default, archive."""
 
+import shlex
 from dataclasses import replace
 from typing import Annotated, Any
 
-from weft.cli.arguments import AgentName, Archived, Restore, argument, option
+from weft.cli.arguments import AgentName, Archived, Restore, argument, flag, option
 from weft.cli.output import Column
 from weft.cli.session import CliSession
 from weft.cli.text_input import read_setting
@@ -60,8 +61,9 @@ def agents_add(
     temperature: _Temperature = None,
     max_tokens: _MaxTokens = None,
     stop: _Stop = None,
+    default: Annotated[bool, flag("--default", "It answers if no agent is named.")] = False,
 ) -> None:
-    """Add an agent.
+    """Add an agent. Who answers if none is named stays as it is; --default changes it.
 
     Prints its id.
     """
@@ -77,7 +79,18 @@ def agents_add(
     )
     kind = "a person" if model is None else model
     message = f"added {agent.name!r}, {kind}; permissions: {_permissions(agent.permissions)}"
+    if default:
+        session.grove.generations.choose_default(agent.id)
     session.out.result(agent, agent.id, message)
+    if model is not None:
+        answering = session.grove.generations.answering_agent
+        if answering.id == agent.id:
+            session.out.message(f"{agent.name!r} answers if no agent is named")
+        else:
+            session.out.message(
+                f"{answering.name!r} still answers if no agent is named;"
+                f" weft agents default {shlex.quote(agent.name)} changes that"
+            )
 
 
 def agents_set(
@@ -133,14 +146,15 @@ def agents_default(
 ) -> None:
     """Show or set the agent that answers if none is named.
 
-    Without a setting it is the model agent added last, else the embedded model.
+    Without a setting it is the model agent added first, else the embedded model.
     """
     generations = session.grove.generations
     if name is not None:
         generations.choose_default(None if name == "-" else name)
     chosen = generations.default_agent
     agent = None if chosen is None else session.grove.read.agent(chosen)
-    message = "no default: the model agent added last answers" if agent is None else f"{agent.name!r} answers"
+    answers = generations.answering_agent.name
+    message = f"no default is set: {answers!r} answers" if agent is None else f"{agent.name!r} answers"
     session.out.result(agent, None if agent is None else agent.id, message)
 
 

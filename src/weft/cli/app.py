@@ -141,6 +141,10 @@ class _Root(CommandGroup):
         **extra: Any,
     ) -> Any:
         code = 0
+        given = list(sys.argv[1:] if args is None else args)
+        if given[:1] == ["help"]:
+            # What people type before they know --help.
+            args = [*given[1:], "--help"]
         try:
             result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             code = result if isinstance(result, int) else 0
@@ -182,7 +186,7 @@ app = typer.Typer(
     name="weft",
     cls=_Root,
     help="A loom: branching conversations and texts as trees.",
-    epilog="Data goes to stdout, messages to stderr; - reads stdin. Begin with: weft new “A title”",
+    epilog="Data goes to stdout, messages to stderr; - reads stdin. Begin with: weft ask 'Why is the sky blue?'",
     context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )

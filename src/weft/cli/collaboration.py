@@ -16,12 +16,14 @@ from weft.cli.terminal import (
     show_until_stopped,
     starting_place,
 )
-from weft.cli.text_input import text_given
+from weft.cli.text_input import agrees, is_interactive, text_given
+from weft.cli.typed_turns import Turn
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
 from weft.error_hints import Face
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.generation.options import RunOptions
+from weft.tree.agent import Permission
 from weft.tree.node import Status, counted
 from weft.tree.tree import Mode
 
@@ -36,10 +38,10 @@ _SHOWN_LINES = 3
 """Lines of a command's result that are shown."""
 _HELP = """\
 What you type is saved as a turn, and the agent works on it. A line that ends with \\ continues.
-→ COMMAND     run a command yourself: → tree, → view a7x2, → help
+→ COMMAND     run a command yourself: → tree, → view a7x2, → help; -> COMMAND is the same
 /agent NAME   choose the agent
 /resume       let the agent resume an interrupted run
-/undo         undo your last step
+/undo         undo the last step: the agent's turn first, then yours
 /where        show the current node
 /quit         end (or Ctrl-D); Ctrl-C stops the agent and keeps what it wrote"""
 
@@ -101,7 +103,8 @@ def collaborate(
     """Work on a tree together with a model that runs commands of its own.
 
     Prints its text as it comes; messages show its commands and their results. In a pipe every line is
-    a turn; a line that begins with → is your own command.
+    a turn. At the prompt, a line that you type and that begins with → or -> is your own command; what is
+    pasted or piped is text.
     """
     options = (
         RunOptions(max_tokens=max_tokens) if turns is None else RunOptions(turns=turns, max_tokens=max_tokens)
@@ -117,8 +120,10 @@ def collaborate(
             terminal.say(once)
         elif resume:
             terminal.resume()
-        else:
+        elif terminal.has_agent():
             terminal.run()
+            return
+        else:
             return
     if terminal.was_stopped:
         raise typer.Exit(_INTERRUPTED)
@@ -146,8 +151,36 @@ class _Collaboration(Terminal):
     def tree_id(self) -> str | None:
         return None if self._tree is None else self._tree.id
 
-    def _take(self, turn: str) -> None:
-        word, _, rest = turn.strip().partition(" ")
+    def has_agent(self) -> bool:
+        """Say before the prompt that no agent can work here, and offer to make one."""
+        from weft.runtime.collaboration.task import collaborator  # noqa: PLC0415 - loads with the grove
+
+        caller, named = self._session.grove.caller, self._agent
+        try:
+            with caller.reading() as session:
+                agent, _ = collaborator(session, caller.actor, named)
+        except NotFoundError as missing:
+            if named is not None:
+                raise
+            return self._made_agent(missing)
+        self._agent = agent.name
+        return True
+
+    def _made_agent(self, missing: NotFoundError) -> bool:
+        model = self._session.grove.generations.answering_agent.model_ref
+        out = self._session.out
+        out.message(f"{missing.message}: nobody here can work on a tree with commands")
+        if not is_interactive() or not agrees(f"Make the agent 'Muse' with {model}?"):
+            raise missing
+        made = self._session.grove.add_agent(
+            "Muse", model_ref=model, permissions=[Permission.LOOM_AWARE, Permission.LOOM_WRITE]
+        )
+        self._agent = made.name
+        out.message(f"added {made.name!r}; weft agents set {made.name} changes it")
+        return True
+
+    def _take(self, turn: Turn) -> None:
+        word, _, rest = turn.text.strip().partition(" ")
         if word in {"/undo", "/where"}:
             self._switch_back()
         if self._take_common(word):
@@ -160,10 +193,16 @@ class _Collaboration(Terminal):
                 self._choose_agent(rest.strip(), "works with you")
             case "/resume":
                 self.resume()
-            case _ if turn.lstrip().startswith(ARROW):
-                self._do(turn)
+            case _ if (command := _command_in(turn.text)) is not None:
+                if turn.is_typed:
+                    self._do(command)
+                    return
+                self._session.out.message(
+                    "note: what is pasted or piped is said as text; weft do runs commands"
+                )
+                self.say(turn.text)
             case _:
-                self.say(self._text_of(turn))
+                self.say(self._text_of(turn.text))
 
     def _do(self, turn: str) -> None:
         """Run the person's own command."""
@@ -272,6 +311,15 @@ class _RunDisplay(LiveText):
             self._session.out.text(visible(text), "dim")
         else:
             self._session.out.message(text)
+
+
+def _command_in(text: str) -> str | None:
+    """The command of a line that begins with an arrow, of which → is hard to type."""
+    line = text.lstrip()
+    for arrow in (ARROW, "->"):
+        if line.startswith(arrow):
+            return f"{ARROW} {line.removeprefix(arrow).lstrip()}"
+    return None
 
 
 def _first_lines(result: "Result") -> str:

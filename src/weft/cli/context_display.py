@@ -26,12 +26,16 @@ LAYERS = {
 """Colour and block of each layer, in the order in which layers are sent."""
 _SEGMENTS = {
     "system": ("magenta", "█"),
-    "sources": ("cyan", "█"),
-    "nodes": ("blue", "█"),
-    "input": ("yellow", "█"),
-    "added": ("green", "█"),
+    "layers": ("magenta", "▓"),
+    "sources": ("cyan", "▓"),
+    "items": ("cyan", "▒"),
+    "nodes": ("blue", "▒"),
+    "messages": ("blue", "▒"),
+    "input": ("yellow", "▪"),
+    "added": ("green", "▚"),
     "free": ("dim", "░"),
 }
+"""Colour and block of each part of the window: the legend shows the same, so that it works without colour."""
 _NARROWEST = 20
 
 
@@ -64,7 +68,7 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
     sums = Counter[str]()
     for each in segments:
         sums[each.name] += each.tokens
-    out.line([Piece(" · ".join(f"{name} {tokens:,}" for name, tokens in sums.items()), "dim")])
+    out.pieces(_legend(sums, _SEGMENTS) if out.terminal else [Piece(_sums(sums))])
     out.table(
         lines_of(manifest.pieces),
         Column("outcome", lambda line: line.outcome.value),
@@ -78,8 +82,25 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
             number=True,
         ),
         Column("which", lambda line: line.names),
-        Column("why", lambda line: line.reason, shrinks=True),
+        Column("why", lambda line: line.reason, shrinks=True, wraps=True),
     )
+
+
+def _sums(sums: Mapping[str, int]) -> str:
+    return " · ".join(f"{name} {tokens:,}" for name, tokens in sums.items())
+
+
+def _legend(sums: Mapping[str, int], looks: Mapping[str, tuple[str, str]]) -> list[Piece]:
+    """Each name with the colour and the block that the bar has for it."""
+    pieces: list[Piece] = []
+    for name, tokens in sums.items():
+        colour, block = looks.get(name, ("", "█"))
+        pieces += [
+            Piece("  " if pieces else ""),
+            Piece(block, colour),
+            Piece(f"\u00a0{name}\u00a0{tokens:,}"),
+        ]
+    return pieces
 
 
 def print_entries(session: CliSession, manifest: "Manifest") -> None:
@@ -93,7 +114,7 @@ def print_entries(session: CliSession, manifest: "Manifest") -> None:
         Column("id", lambda each: each.id if each.last in {None, each.id} else f"{each.id} … {each.last}"),
         Column("tokens", lambda each: each.tokens, number=True),
         Column("of", lambda each: each.size, number=True),
-        Column("why", lambda each: each.reason, shrinks=True),
+        Column("why", lambda each: each.reason, shrinks=True, wraps=True),
     )
 
 
@@ -170,6 +191,7 @@ def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) ->
     if out.terminal:
         sizes = [(name, envelope.layer(name).tokens) for name in LAYERS]
         out.line(bar(sizes, LAYERS, out.width - 2))
+        out.pieces(_legend({name: size for name, size in sizes if size}, LAYERS))
     out.table(
         [(name, envelope.layer(name)) for name in LAYERS],
         Column("layer", lambda row: row[0]),
@@ -185,7 +207,7 @@ def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) ->
         Column("what" if entries else "item", lambda each: each.id),
         Column("tokens", lambda each: f"{each.tokens:,}", number=True),
         Column("of", lambda each: f"{each.size:,}", number=True),
-        Column("why", lambda each: each.reason, shrinks=True),
+        Column("why", lambda each: each.reason, shrinks=True, wraps=True),
     )
 
 

@@ -12,8 +12,18 @@ from weft.cli.arguments import ContextNodes, InstructionNodes, argument, flag, o
 from weft.cli.knowledge import ToolCalls, tool_outputs
 from weft.cli.output import Column, progress_bar, quoted
 from weft.cli.session import CliSession
-from weft.cli.terminal import Terminal, failure_to_wire, show_nodes, show_stream, starting_place
-from weft.errors import InvalidInputError, NotFoundError
+from weft.cli.terminal import (
+    Terminal,
+    failure_to_wire,
+    plant_for,
+    show_nodes,
+    show_stream,
+    starting_place,
+)
+from weft.cli.text_input import STDIN, text_given
+from weft.cli.typed_turns import Turn
+from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.ids import normalise_reference, typable
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.runners.options import AskOptions, Runner
 from weft.tree.node import Status, counted
@@ -40,11 +50,17 @@ Type and press Enter. A line that ends with \\ continues; \"\"\" begins and ends
 
 def gen(
     session: CliSession,
-    reference: Annotated[
-        str | None,
-        argument("NODE", "Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node."),
+    words: Annotated[
+        list[str] | None, argument("TEXT", "What to say first; - reads stdin. Default: only generate.")
     ] = None,
     *,
+    start: Annotated[
+        str | None,
+        option(
+            "--from -f NODE",
+            "Where to continue: a7x2, TREE/a7x2, a ULID, or a tree. Default: the current node.",
+        ),
+    ] = None,
     n: Annotated[int, option("--number -n N", GenerationOptions, name="n")] = 1,
     agent: Annotated[
         list[str] | None,
@@ -63,11 +79,17 @@ def gen(
     record_payload: Annotated[bool, flag("--record-payload", GenerationOptions)] = False,
     dry_run: Annotated[bool, flag("--dry-run", "Send nothing; show tokens, cached share and price.")] = False,
 ) -> None:
-    """Generate continuations and stream them. Ctrl-C stops and keeps what came.
+    """Say a text, if there is one, then generate continuations and stream them.
 
-    Prints the text as it comes; messages on stderr name the new nodes.
+    Ctrl-C stops and keeps what came. Prints the generated text as it comes; messages on stderr name the
+    new nodes.
     """
-    tree, node = session.place(reference)
+    if words and (dry_run or key is not None):
+        raise InvalidInputError(
+            f"{'--dry-run' if dry_run else '--key'} is for generating only: it says no text",
+            hint="say the text first with weft say, then weft gen",
+        )
+    tree, node = _said(session, words, start) if words else session.place(start)
     options = GenerationOptions(
         n=n,
         agents=agent or (),
@@ -94,6 +116,32 @@ def gen(
         raise typer.Exit(_INTERRUPTED)
 
 
+def _said(session: CliSession, words: list[str], start: str | None) -> "tuple[TreeHandle, NodeHandle]":
+    """Say the text where it belongs; a grove without a tree gets one, titled by the text."""
+    if start is None and len(words) == 1 and words[0] != STDIN:
+        _refuse_node(session, words[0])
+    tree, node = starting_place(session, start, switch=False)
+    with text_given(words) as text:
+        tree = tree or plant_for(session, text)
+        made = (tree if node is None else node).say(text)
+    session.out.message(f"wrote [{made.local_id}] in {quoted(tree.title)}")
+    return tree, made
+
+
+def _refuse_node(session: CliSession, word: str) -> None:
+    """A node's id is not what anybody wants to say: it names where to generate."""
+    try:
+        if normalise_reference(word) != word.strip("[]").lower():
+            return
+        node = session.tree.node(word)
+    except WeftError:
+        return
+    raise InvalidInputError(
+        f"{word!r} is the node [{node.local_id}]",
+        hint=f"to generate from it: weft gen --from {typable(node.local_id)}; to say it: weft say {word}",
+    )
+
+
 def _finish(session: CliSession, stream: "Stream[NodeHandle]", title: str) -> None:
     whole = any(node.value.status is Status.COMPLETE for node in stream.nodes)
     if session.out.as_json and (stream.nodes or not stream.failures):
@@ -116,6 +164,7 @@ def chat(
         str | None, argument("NODE", "Where to continue; a tree means its current node.")
     ] = None,
     *,
+    new: Annotated[bool, flag("--new -n", "Start a new tree, titled by your first words.")] = False,
     agent: Annotated[str | None, option("--agent -a AGENT", "The agent that answers.")] = None,
     runner: Annotated[str | None, option("--runner -r NAME", AskOptions)] = None,
     vault: Annotated[list[str] | None, option("--vault NAME", AskOptions, name="vaults")] = None,
@@ -127,7 +176,9 @@ def chat(
     are asked. In a pipe every line is a turn, and such tools are refused. /help lists further commands.
     """
     options = AskOptions(runner=runner, vaults=vault or (), tool_names=use or None)
-    tree, _ = starting_place(session, reference)
+    if new and reference is not None:
+        raise InvalidInputError("--new starts a new tree: leave NODE out")
+    tree, _ = (None, None) if new else starting_place(session, reference)
     if tree is not None and tree.mode is Mode.BUFFER:
         raise InvalidInputError(
             f"{quoted(tree.title)} is a buffer, not a conversation", hint="use weft type and weft gen"
@@ -144,8 +195,8 @@ class _Chat(Terminal):
         super().__init__(session, tree, agent)
         self._options = options
 
-    def _take(self, turn: str) -> None:
-        word, _, rest = turn.strip().partition(" ")
+    def _take(self, turn: Turn) -> None:
+        word, _, rest = turn.text.strip().partition(" ")
         rest = rest.strip()
         if self._take_common(word):
             return
@@ -164,7 +215,7 @@ class _Chat(Terminal):
             case "/resume":
                 self._ask(self._current_tree(), resume=True, runner="agent")
             case _:
-                text = self._text_of(turn)
+                text = self._text_of(turn.text)
                 self._ask(self._tree_for(text), text=text)
 
     def _ask(self, tree: "TreeHandle", **more: Any) -> None:

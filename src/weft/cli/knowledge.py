@@ -210,7 +210,7 @@ def vault_rm(session: CliSession, name: _VaultName) -> None:
 def remember(session: CliSession, text: Words = None) -> None:
     """Add a line to the user memory, which begins every request.
 
-    The first line creates the document “Memory”; weft prefer userMemory=TITLE chooses another.
+    The first line creates the document 'Memory'; weft prefer userMemory=TITLE chooses another.
     """
     with text_given(text) as words:
         saved = session.grove.remember(words)

@@ -70,6 +70,8 @@ def models(
     )
     for listing in listings:
         _show_state(session, listing)
+        if provider is not None and not listing.models and listing.problem is None:
+            session.out.message(f"{listing.provider} lists no models")
 
 
 def _install(session: CliSession, word: str | None, package: str | None) -> None:

@@ -89,6 +89,10 @@ def edit(session: CliSession, reference: NodeName, text: Words = None) -> None:
     node = session.node(reference)
     tree = node.tree
     with text_given(text, initial=node.text) as words:
+        if words == node.text:
+            same = f"[{node.local_id}] has this text already: nothing was written"
+            session.out.result(node.value, node.local_id, same)
+            return
         made = node.edit(words)
     kind = "version" if tree.mode is Mode.BUFFER else "branch"
     message = f"created {kind} [{made.local_id}] from [{node.local_id}] {where(tree.title)}"

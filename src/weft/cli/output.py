@@ -1,6 +1,7 @@
 """Write output: data to stdout, messages to stderr; titles, ids, times and nodes as text."""
 
 import contextlib
+import itertools
 import json
 import os
 import sys
@@ -60,7 +61,9 @@ class Column(Generic[T]):
     number: bool = False
     """Align to the right."""
     shrinks: bool = False
-    """Cut this column first where the terminal is too narrow."""
+    """Narrow this column first where the terminal is too narrow."""
+    wraps: bool = False
+    """What does not fit goes on below: it is never cut."""
     piped: bool = True
     """False: the column is only for terminals."""
     field: Callable[[T], object] | None = None
@@ -96,6 +99,11 @@ class Output:
             markup=False,
             emoji=False,
         )
+
+    @property
+    def coloured(self) -> bool:
+        """True if what is written can be told apart by its colour."""
+        return self.terminal and _coloured()
 
     @property
     def width(self) -> int:
@@ -182,11 +190,16 @@ class Output:
         lines = list(zip(*(texts for _, texts in filled), strict=True))
         widths = _widths([column.shrinks for column, _ in filled], lines, self.width)
         for number, line in enumerate(lines):
-            padded = (
-                _padded(cell, width, right=column.number)
+            cells = [
+                wrapped(cell, width) if column.wraps else [cell]
                 for cell, width, (column, _) in zip(line, widths, filled, strict=True)
-            )
-            self.line([Piece("  ".join(padded).rstrip(), "dim" if number == 0 else "")])
+            ]
+            for row in itertools.zip_longest(*cells, fillvalue=""):
+                padded = (
+                    _padded(cell, width, right=column.number)
+                    for cell, width, (column, _) in zip(row, widths, filled, strict=True)
+                )
+                self.line([Piece("  ".join(padded).rstrip(), "dim" if number == 0 else "")])
 
     def exact(self, text: str) -> None:
         """A document, to the byte; a terminal gets the line end it may lack."""
@@ -325,6 +338,14 @@ def _padded(text: str, width: int, *, right: bool) -> str:
     cell.truncate(width, overflow="ellipsis")
     blank = " " * (width - cell.cell_len)
     return blank + cell.plain if right else cell.plain + blank
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of at most so many cells, broken between words where there are some."""
+    from weft.cli.word_wrap import WordWrap  # noqa: PLC0415 - only terminals wrap
+
+    wrap = WordWrap(width)
+    return (wrap.add(text) + wrap.add("\n")).rstrip("\n").split("\n")
 
 
 FIRST_WORDS = 80

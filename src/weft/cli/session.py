@@ -214,7 +214,7 @@ class CliSession:
             try:
                 return self.grove.tree(reference), None
             except NotFoundError:
-                if missing.code == NotFoundError.code and not _is_spelled_as_id(reference):
+                if not _is_spelled_as_id(reference):
                     raise NotFoundError(
                         f"no node or tree {reference!r}", hint="weft ls lists trees, weft tree lists nodes"
                     ) from None
@@ -260,4 +260,7 @@ def _require_grove(address: str) -> None:
 
 def _is_spelled_as_id(reference: str) -> bool:
     """True if ids are written like that; `Loom` can be read as [100m], but is not meant so."""
-    return normalise_reference(reference) == reference.strip().strip("[]").lower()
+    try:
+        return normalise_reference(reference) == reference.strip().strip("[]").lower()
+    except InvalidInputError:
+        return False

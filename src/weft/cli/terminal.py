@@ -1,7 +1,5 @@
 """Interactive sessions in a terminal: typed turns and streamed answers."""
 
-import contextlib
-import importlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -10,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
+from weft.cli.typed_turns import Turn, typed_turns
+from weft.cli.word_wrap import WordWrap
 from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
 from weft.tree.node import Status, counted
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from weft.runtime.generation.stream import GenerationEvent, StreamSlot
 
 E_co = TypeVar("E_co", covariant=True)
-_QUOTE = '"""'
 
 
 class _Run(Protocol[E_co]):
@@ -31,16 +30,17 @@ class _Run(Protocol[E_co]):
 
 
 class LiveText:
-    """Text on stdout as it comes; what follows begins on a line of its own."""
+    """Text on stdout as it comes, wrapped at words on a terminal; what follows begins on a line of its own."""
 
     def __init__(self, session: CliSession) -> None:
         self._session = session
         self._ends_line = True
+        self._wrap = WordWrap(session.out.width) if session.out.terminal else None
 
     def write(self, text: str) -> None:
         # Noted first: after an interrupt in between, the line is still ended.
         self._ends_line = text.endswith("\n")
-        sys.stdout.write(visible(text) if self._session.out.terminal else text)
+        sys.stdout.write(text if self._wrap is None else self._wrap.add(visible(text)))
         sys.stdout.flush()
 
     def end_line(self) -> None:
@@ -168,8 +168,15 @@ def result_to_wire(result: "Result") -> dict[str, object]:
     }
 
 
+def plant_for(session: CliSession, text: str) -> "TreeHandle":
+    """A new tree, titled by the first words of a text."""
+    tree = session.grove.plant(shortened(text, 40))
+    session.out.message(f"created {quoted(tree.title)}")
+    return tree
+
+
 def starting_place(
-    session: CliSession, reference: str | None
+    session: CliSession, reference: str | None, *, switch: bool = True
 ) -> tuple["TreeHandle | None", "NodeHandle | None"]:
     """The tree to continue in, switched to the node that was named, if any.
 
@@ -181,7 +188,7 @@ def starting_place(
         if reference is not None:
             raise
         return None, None
-    if node is not None:
+    if node is not None and switch:
         node.switch()
     return tree, node
 
@@ -192,18 +199,23 @@ class Terminal(ABC):
     def __init__(self, session: CliSession, tree: "TreeHandle | None", agent: str | None) -> None:
         self._session = session
         self._tree = tree
-        self._agent = agent
+        self._agent: str | None = agent
 
     @abstractmethod
-    def _take(self, turn: str) -> None:
-        """Execute one typed turn."""
+    def _take(self, turn: Turn) -> None:
+        """Execute one turn."""
+
+    def _default_agent(self) -> str:
+        """The name of the agent that answers if none is named."""
+        return self._session.grove.generations.answering_agent.name
 
     def run(self) -> None:
         """Take turns until the input ends or /quit is typed."""
-        if is_interactive():
-            self._session.out.message("/help lists the commands; Ctrl-D ends")
-        for turn in _typed_turns():
-            if turn.strip() in {"/quit", "/exit", "/q"}:
+        place = "a new tree" if self._tree is None else quoted(self._tree.title)
+        ending = "; /help lists the commands, Ctrl-D ends" if is_interactive() else ""
+        self._session.out.message(f"{place} with {self._agent or self._default_agent()}{ending}")
+        for turn in typed_turns():
+            if turn.text.strip() in {"/quit", "/exit", "/q"}:
                 break
             try:
                 self._take(turn)
@@ -247,54 +259,8 @@ class Terminal(ABC):
     def _tree_for(self, text: str) -> "TreeHandle":
         """The tree; a new one, titled by its first words, if there is none."""
         if self._tree is None:
-            self._tree = self._session.grove.plant(shortened(text, 40))
-            self._session.out.message(f"created {quoted(self._tree.title)}")
+            self._tree = plant_for(self._session, text)
         return self._tree
 
     def _show(self, node: "NodeHandle") -> None:
         self._session.out.text(f"[{node.local_id}] {visible(node.text)}")
-
-
-def _typed_turns() -> Iterator[str]:
-    """What is typed, turn by turn."""
-    interactive = is_interactive()
-    if interactive:
-        with contextlib.suppress(ImportError):
-            importlib.import_module("readline")  # gives input() history and line editing
-    lines: list[str] = []
-    quoting = False
-    while True:
-        line = _line("… " if lines or quoting else "> ", interactive=interactive)
-        if line is None:
-            if lines:
-                yield "\n".join(lines)
-            return
-        if line.strip() == _QUOTE:
-            quoting = not quoting
-            if not quoting:
-                yield "\n".join(lines)
-                lines = []
-            continue
-        if not quoting and line.endswith("\\"):
-            lines.append(line[:-1])
-            continue
-        lines.append(line)
-        if not quoting:
-            yield "\n".join(lines)
-            lines = []
-
-
-def _line(prompt: str, *, interactive: bool) -> str | None:
-    """One line; None at the end. Ctrl-C at the prompt discards what was typed."""
-    while True:
-        try:
-            if interactive:
-                sys.stdout.flush()
-                return input(prompt)
-            # Without any input Python has no object for it.
-            line = "" if sys.stdin is None else sys.stdin.readline()
-            return line.rstrip("\r\n") if line else None
-        except EOFError:
-            return None
-        except KeyboardInterrupt:
-            sys.stderr.write("\n(Ctrl-D ends)\n")

@@ -139,6 +139,14 @@ def confirm(question: str, *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
+def agrees(question: str) -> bool:
+    """Ask a person, who has to type nothing but Enter to agree."""
+    sys.stderr.write(f"{question} [Y/n] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() in {"", "y", "yes"}
+
+
 def name_and_text(text: str) -> tuple[str, str]:
     """NAME=VALUE."""
     name, equals, value = text.partition("=")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _BRANCH, _LAST = "├─ ", "└─ "
 _RAIL, _GAP = "│  ", "   "
+_ALL = 10_000_000
 
 
 def tree(
@@ -46,15 +47,18 @@ def tree(
     *,
     top: Annotated[str | None, option("--from -f NODE", "Draw from this node down.")] = None,
     limit: Annotated[int, option("--limit -n", "Stop going deeper after this many nodes.", min=1)] = 2_000,
+    everything: Annotated[
+        bool, flag("--all", "Every node, however many: those that were pruned or undone, too.")
+    ] = False,
 ) -> None:
-    """Draw a tree: one line a node, * at the current one."""
+    """Draw a tree: one line a node, * at the current one; edits and versions are marked."""
     read = session.grove.read
     handle = session.tree_or_current(name)
     if top is not None:
         node = session.node(top) if name is None else handle.node(top)
         handle = node.tree
         top = node.id
-    outline = read.outline(handle.id, node=top, limit=limit)
+    outline = read.outline(handle.id, node=top, limit=_ALL if everything else limit, everything=everything)
     cursor = read.cursor(handle.id).node_id
     if session.out.as_json:
         rows = [{camel(name): value for name, value in row._asdict().items()} for row in outline]
@@ -106,6 +110,10 @@ def draw_tree(
         marks = list(node_marks(node, row.annotations))
         if mode is Mode.DIALOGUE:
             marks.extend(_merge_mark(node, ids))
+        if node.edited_from is not None and mode is Mode.DIALOGUE:
+            marks.append(f"edit of [{base_of(node.local_id)}]")
+        if row.versions > 1:
+            marks.append(f"{row.versions:,} versions")
         if (group := collapsed.get(node.id)) is not None:
             marks.append(f"collapsed to [{ids.get(group.last, group.last)}] as {one_line(group.name)}")
         if row.hidden_below:
@@ -274,11 +282,13 @@ def diff(
         f"[{comparison.one}] and [{comparison.other}] part after [{comparison.common}]: "
         f"{comparison.one_beyond:,} and {comparison.other_beyond:,} further"
     )
-    if session.out.terminal:
+    if session.out.coloured:
         styles = {"same": "", "removed": "red strike", "added": "green"}
         session.out.pieces(Piece(each.text, styles[each.turn]) for each in comparison.words)
     else:
         session.out.text(str(comparison))
+        if session.out.terminal:
+            session.out.message("[-removed-] {+added+}")
 
 
 def search(

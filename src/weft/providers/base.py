@@ -266,7 +266,12 @@ class ProviderRegistry(Plugins[Provider]):
         return self.provider(parsed.provider), parsed.model
 
     def _made(self, name: str, loaded: Any) -> Provider:
-        return cast("Any", super()._made(name, loaded))()
+        provider: Provider = cast("Any", super()._made(name, loaded))()
+        if type(provider).__module__.partition(".")[0] == "weft":
+            return provider
+        from weft.providers.checked_provider import CheckedProvider  # noqa: PLC0415 - only for other packages
+
+        return CheckedProvider(name, provider)
 
     def _broken(self, message: str, hint: str) -> ProviderError:
         return ProviderError(Trouble.UNKNOWN, message, hint=hint)

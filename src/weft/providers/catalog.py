@@ -189,7 +189,11 @@ class Catalog:
         problem = None
         if ask:
             try:
-                return self._cache(provider, tuple(await source.models()))
+                listed = tuple(await source.models())
+                # A provider that lists nothing may be about to: the next call asks again.
+                if listed:
+                    return self._cache(provider, listed)
+                return ModelListing(provider=provider, models=(), origin=Origin.PROVIDER)
             except UnavailableError as error:
                 problem = f"{error}: {error.hint}"
             except WeftError as error:
@@ -262,6 +266,8 @@ class Catalog:
             at = int(data["listedAt"])
             models = _stored_models().validate_python(data["models"], strict=False)
         except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if not models:
             return None
         age = self._clock() - at
         return ModelListing(

@@ -89,7 +89,7 @@ def task_for(
 
 
 def collaborator(session: Session, actor: Actor, reference: str | None) -> tuple[Agent, int]:
-    """The agent that is named, and its key; else the grove's default one, else the newest."""
+    """The agent that is named, and its key; else the grove's default one, else the one added first."""
     if reference is None:
         return _default(session)
     agent, key = model_agent(session, actor, reference)

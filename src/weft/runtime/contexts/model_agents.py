@@ -51,7 +51,7 @@ _MODELS = (
         _agents.c.archived_at.is_(None),
         _agents.c.hidden.is_(None),
     )
-    .order_by(_agents.c.key.desc())
+    .order_by(_agents.c.key)
 )
 
 
@@ -86,9 +86,10 @@ def answering_agents(
 ) -> list[AnsweringAgent]:
     """The agents named; else the default one of the grove.
 
-    The default is the one that was chosen, else the newest model agent that can be asked, else the
-    embedded model, which is added as an agent when it is first asked: a new grove answers at once.
-    `by_name` and `default` give what may be known already: the agents, and the first two of these.
+    The default is the one that was chosen, else the model agent added first of those that can be asked
+    (adding another does not change who answers), else the embedded model, which is added as an agent when
+    it is first asked: a new grove answers at once. `by_name` and `default` give what may be known already:
+    the agents, and the first two of these.
     """
     agents = list(map(by_name or partial(model_agent, session, actor), named))
     keys: set[int] = set()
@@ -147,7 +148,7 @@ def model_agent(session: Session, actor: Actor, reference: str) -> tuple[Agent, 
 
 
 def model_agents(session: Session) -> ModelAgents:
-    """All agents that are models and not archived, with their keys; the newest first."""
+    """All agents that are models and not archived, with their keys; the oldest first."""
     rows = list(map(AgentRow._make, session.rows(_MODELS, {})))
     session.know({(AgentRow, row.key): row for row in rows})
     return [(agent_value(row), row.key) for row in rows]
@@ -164,7 +165,7 @@ def chosen_agent(
 def default_agent(
     session: Session, registry: ProviderRegistry, settings: Mapping[str, Any] | None = None
 ) -> tuple[Agent, int] | None:
-    """The agent that was chosen as the grove's default, else the newest that can be asked here, with its key."""
+    """The agent that was chosen as the grove's default, else the first added that can be asked here, with its key."""
     agents = model_agents(session)
     usable = set(registry.names)
     chosen = chosen_agent(session, agents, settings)

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from weft.errors import WeftError
 from weft.providers.base import ProviderRegistry
-from weft.runtime.contexts.model_agents import DEFAULT_AGENT, model_agent, registry_of
+from weft.runtime.contexts.model_agents import DEFAULT_AGENT, answering_agents, model_agent, registry_of
 from weft.runtime.coordination.background import register_run
 from weft.runtime.generation.options import GenerationOptions, dollars_from
 from weft.runtime.generation.plan import Preflight, preflight
@@ -155,8 +155,16 @@ class Generations(Generic[N]):
         with self.caller.reading() as session:
             return load_settings(session).get(DEFAULT_AGENT)
 
+    @property
+    def answering_agent(self) -> Agent:
+        """The agent that answers if none is named; its id is empty for the embedded model before its first answer."""
+        with self.caller.reading() as session:
+            return answering_agents(session, self.caller.actor, registry_of(self.caller.executor), ())[
+                0
+            ].agent
+
     def choose_default(self, agent: str | None) -> Agent | None:
-        """Make this the default agent; None: the one that was added last."""
+        """Make this the default agent; None: the one that was added first."""
         if agent is None:
             self.caller.perform(ChangeSettings(settings={DEFAULT_AGENT: None}))
             return None

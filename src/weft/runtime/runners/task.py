@@ -12,22 +12,21 @@ from weft.knowledge.tools.base import ToolRegistry
 from weft.providers.base import ModelName
 from weft.runtime.contexts.items import read_items
 from weft.runtime.contexts.model_agents import (
+    EMBEDDED,
     AnsweringAgent,
     ShareEmbedded,
     answering_agents,
-    chosen_agent,
+    default_agent,
     model_agents,
     registry_of,
 )
 from weft.runtime.contexts.options import ids_of
-from weft.runtime.generation.service import DEFAULT_AGENT
 from weft.runtime.generation.start_point import StartPoint, StartPointReader
 from weft.runtime.operations.agents import AddAgent
 from weft.runtime.operations.executor import Caller
 from weft.runtime.operations.nodes import Append
 from weft.runtime.operations.permissions import agents_allowed
 from weft.runtime.operations.projects import mounted_in
-from weft.runtime.operations.settings import ChangeSettings
 from weft.runtime.runners.options import AskOptions, Runner
 from weft.runtime.runners.turn_tools import RunnerTools
 from weft.runtime.views.reader import Reader
@@ -145,7 +144,7 @@ def _answering(caller: Caller, options: AskOptions) -> AnsweringAgent:
 
 
 def _agent_of_model(caller: Caller, model: str) -> str:
-    """The newest plain agent with this model; a new one where there is none. The default agent stays."""
+    """The first plain agent with this model; a new one where there is none. The default agent stays."""
     wanted = ModelName.parse(model)
     registry = registry_of(caller.executor)
     registry.model(wanted)
@@ -158,17 +157,12 @@ def _agent_of_model(caller: Caller, model: str) -> str:
         plain = next((each for each in same if not each.loom_aware), None)
         if plain is not None:
             return plain.id
-        default = (
-            None
-            if chosen_agent(session, agents)
-            else answering_agents(session, caller.actor, registry, ())[0]
-        )
+        is_first = default_agent(session, registry) is None
         name = _free_name(session, wanted)
-    added = caller.perform(AddAgent(name=name, type=AgentType.MODEL, model_ref=str(wanted)))
-    if default is not None and default.key is not None:
-        # Otherwise the newest agent would answer every later question.
-        caller.perform(ChangeSettings(settings={DEFAULT_AGENT: default.agent.id}))
-    return added.id
+    if is_first and str(wanted) != EMBEDDED:
+        # Otherwise this agent would answer every later question, not the embedded model.
+        caller.perform(ShareEmbedded(registry=registry))
+    return caller.perform(AddAgent(name=name, type=AgentType.MODEL, model_ref=str(wanted))).id
 
 
 def _free_name(session: Session, model: ModelName) -> str:

@@ -15,7 +15,6 @@ from weft.store.leases import lease_at, lease_taken
 from weft.store.rows import AGENT_TYPES, EDGE_TYPES, Flag, NodeRow
 from weft.tree.agent import AgentType
 from weft.tree.edge import EdgeType
-from weft.tree.event_kinds import EventKind
 from weft.tree.json import JsonValue
 from weft.tree.reference import TargetKind
 
@@ -143,8 +142,8 @@ def _require_unused(step: Step, row: NodeRow) -> None:
 
 
 def _move_idle_models_up(step: Step, row: NodeRow) -> None:
-    """A model's cursor stays where it last generated; while no run of it is active, that is no conflict."""
-    if row.parent is None or step.kind is not EventKind.GENERATE:
+    """A model's cursor stays where it last worked; while no run of it is active, that is no conflict."""
+    if row.parent is None:
         return
     cursors, agents, runs = schema.cursors, schema.agents, schema.runs
     tree = step.tree.key

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, select, true
 
 from weft.store import schema
 from weft.store.rows import NodeRow
@@ -22,6 +22,8 @@ class OutlineRow(NamedTuple):
     branches: int
     annotations: int
     hidden_below: int
+    versions: int = 1
+    """How many versions there are at its place."""
 
 
 class Outline(NamedTuple):
@@ -32,6 +34,8 @@ class Outline(NamedTuple):
     children: dict[int, list[int]]
     hidden: dict[int, int]
     """How many nodes below a position are not among the rows."""
+    versions: dict[int, int]
+    """How many versions a position has, where there are several."""
 
     def indented(self, top: int) -> list[tuple[int, int]]:
         """Positions in drawing order with their indent: only a fork indents what is below it."""
@@ -46,15 +50,19 @@ class Outline(NamedTuple):
         return drawn
 
 
-def read_outline(session: Session, tree: int, top: int, limit: int) -> Outline:
-    """Whole levels from a position down, until there are `limit` nodes: four queries, however deep the tree is."""
+def read_outline(session: Session, tree: int, top: int, limit: int, *, everything: bool = False) -> Outline:
+    """Whole levels from a position down, until there are `limit` nodes: five queries, however deep the tree is.
+
+    With `everything`, pruned and undone nodes too.
+    """
+    shown = true() if everything else LIVE
     start = select(_nodes.c.tree, _nodes.c.position, _nodes.c.depth)
     below = start.where(_nodes.c.tree == tree, _nodes.c.key == top).cte("below", recursive=True)
     # Both databases go down level by level, and no further than the limit.
     below = below.union(
         start.select_from(below)
         .join(_nodes, and_(_nodes.c.tree == below.c.tree, _nodes.c.parent == below.c.position))
-        .where(_nodes.c.edge_type == CONTINUATION, LIVE)
+        .where(_nodes.c.edge_type == CONTINUATION, shown)
     )
     depths = list(session.execute(select(below.c.depth).limit(limit)).scalars())
     first = node_row(session, tree, top)
@@ -62,17 +70,23 @@ def read_outline(session: Session, tree: int, top: int, limit: int) -> Outline:
     within = select(below.c.position).where(below.c.depth < deepest)
     records = session.execute(
         select(_nodes)
-        .where(_nodes.c.tree == tree, _nodes.c.parent.in_(within), _nodes.c.edge_type == CONTINUATION, LIVE)
+        .where(_nodes.c.tree == tree, _nodes.c.parent.in_(within), _nodes.c.edge_type == CONTINUATION, shown)
         .order_by(_nodes.c.depth, _nodes.c.parent, _nodes.c.key)
     )
+    at_top = select(func.count()).where(_nodes.c.tree == tree, _nodes.c.position == top, shown)
     rows, children = {top: first}, dict[int, list[int]]()
+    versions = {top: session.execute(at_top).scalar_one()}
     for record in records:
         row = NodeRow._make(record)
         if row.position not in rows:
             rows[row.position] = row
             children.setdefault(row.parent or 0, []).append(row.position)
+        else:
+            versions[row.position] = versions.get(row.position, 1) + 1
+            if row.live and not rows[row.position].live:
+                rows[row.position] = row
     edge = [row.position for row in rows.values() if row.depth == deepest] if len(depths) == limit else []
-    return Outline(rows, children, count_below(session, tree, edge))
+    return Outline(rows, children, count_below(session, tree, edge), versions)
 
 
 def leaf_positions(session: Session, tree: int) -> list[int]:

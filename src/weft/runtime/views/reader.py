@@ -411,17 +411,30 @@ class Reader:
                 ]
             )
 
-    def outline(self, tree: str, *, node: str | None = None, limit: int = 2_000) -> list[OutlineRow]:
-        """The tree from a node down, in drawing order, breadth cut at `limit` nodes."""
+    def outline(
+        self, tree: str, *, node: str | None = None, limit: int = 2_000, everything: bool = False
+    ) -> list[OutlineRow]:
+        """The tree from a node down, in drawing order, breadth cut at `limit` nodes.
+
+        With `everything`, what was pruned or undone too.
+        """
         with self._tree(tree) as opened:
             top = opened.root if node is None else self._row(opened, node).position
-            rows, children, hidden = outline = read_outline(opened.session, opened.key, top, limit)
+            outline = read_outline(opened.session, opened.key, top, limit, everything=everything)
+            rows, children, hidden, versions = outline
             notes = count_notes(opened.session, opened.key, list(rows))
             nodes = dict(
                 zip(rows, self._nodes(opened, self._resolved(opened, list(rows.values()))), strict=True)
             )
             return [
-                OutlineRow(nodes[at], indent, len(children.get(at, ())), notes.get(at, 0), hidden.get(at, 0))
+                OutlineRow(
+                    nodes[at],
+                    indent,
+                    len(children.get(at, ())),
+                    notes.get(at, 0),
+                    hidden.get(at, 0),
+                    versions.get(at, 1),
+                )
                 for at, indent in outline.indented(top)
             ]
 
