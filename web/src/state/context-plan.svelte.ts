@@ -22,6 +22,8 @@ class ContextPlan {
   error: ApiError | null = $state.raw(null);
   /** True while newer numbers are awaited: the old ones stay, dimmed. */
   isOld = $state(false);
+  /** Milliseconds from the question to the plan. */
+  took = $state(0);
   readonly cut = $derived(this.answer === null ? null : cutOf(this.answer.manifest.entries));
   readonly strategy = $derived((this.answer?.manifest.settings["truncationStrategy"] ?? "truncateMiddle") as string);
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,11 +48,13 @@ class ContextPlan {
     const request = new AbortController();
     this.request = request;
     const dim = setTimeout(() => (this.isOld = true), 100);
+    const began = performance.now();
     const query = { ...settings, ...(text ? { text } : {}) };
     try {
       const path = { tree, node };
       const answer = await api.call<ContextAnswer>("GET", "/api/trees/{tree}/nodes/{node}/context", { path, query, signal: request.signal });
       this.answer = answer;
+      this.took = Math.round(performance.now() - began);
       this.error = null;
     } catch (error) {
       if (request.signal.aborted) return;
