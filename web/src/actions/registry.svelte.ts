@@ -25,14 +25,14 @@ export interface Action {
 
 class ActionRegistry {
   private lists: readonly (readonly Action[])[] = $state.raw([]);
-  lettersOn = $state(true);
+  lettersOn = $state(localStorage.getItem("weft.letters") !== "false");
   /** What digits mean on this screen: that many, that one, that role. */
   digits: ((digit: number) => boolean) | null = null;
 
-  /** Later actions come first: a screen's own before the app's. Returns how to take them away. */
-  add(actions: readonly Action[]): () => unknown {
+  /** A screen's own actions come before those that all screens have. Returns how to take them away. */
+  add(actions: readonly Action[], shared = false): () => unknown {
     // Adding is no reason for an effect to run again.
-    untrack(() => (this.lists = [actions, ...this.lists]));
+    untrack(() => (this.lists = shared ? [...this.lists, actions] : [actions, ...this.lists]));
     return () => untrack(() => (this.lists = this.lists.filter((each) => each !== actions)));
   }
 

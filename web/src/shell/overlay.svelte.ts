@@ -20,4 +20,6 @@ class Overlay {
 
 export const overlay = new Overlay();
 export const KEYS: Load = () => import("../palette/KeysOverlay.svelte");
-export const PALETTE: Load = () => import("../palette/Palette.svelte");
+/** Commands only, and everything that can be gone to. */
+export const PALETTE: Load = () => import("../palette/CommandPalette.svelte");
+export const SEARCH: Load = () => import("../palette/SearchPalette.svelte");
