@@ -63,6 +63,7 @@ _OUTER = [
     "store/test_trouble.py",
     "test_imports.py",
     "transfer",
+    "web",
 ]
 collect_ignore = _OUTER if _INNER else []  # not even loaded
 _FIGURE = "figure: "

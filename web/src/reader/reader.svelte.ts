@@ -1,6 +1,6 @@
 /** What the reader does in a tree: walk, write, generate, mark. Server state stays in `TreeState`. */
 import { api } from "../api/client";
-import { type Node, textOf } from "../api/values";
+import { type HistoryStep, type Node, textOf } from "../api/values";
 import { router } from "../router/router.svelte";
 import { attempt, messages } from "../shell/messages.svelte";
 import { plan } from "../state/context-plan.svelte";
@@ -262,11 +262,15 @@ export class ReaderState {
 
   private async step(direction: "undo" | "redo") {
     const path = { tree: this.tree.id };
-    const answer = await attempt(() => (direction === "undo" ? api.post("/api/trees/{tree}/undo", { path, body: {} }) : api.post("/api/trees/{tree}/redo", { path, body: {} })));
-    if (!answer) return;
+    let first: HistoryStep | undefined;
+    do {
+      const answer = await attempt(() => api.call<{ steps: HistoryStep[] }>("POST", `/api/trees/{tree}/${direction}`, { path }));
+      if (!answer) return;
+      first = answer.steps[0];
+      // Where one looked is not what one did: undo goes on to what was written.
+    } while (first?.kind === "switch" && first.nodes.length === 0);
     this.tree.changed();
     await this.tree.refresh();
-    const [first] = answer.steps;
     messages.done(`${direction === "undo" ? "Undid" : "Redid"}: ${first?.kind ?? "nothing"}`, direction === "undo" ? () => this.redo() : () => this.undo());
     this.leaveHidden();
   }

@@ -30,6 +30,7 @@ class GroveState {
   /** Listeners of screens that show more than this state. */
   private readonly listeners = new Set<(event: Event) => void>();
   private stream: EventStream | null = null;
+  private wasLive = false;
   private treesStale: ReturnType<typeof setTimeout> | null = null;
 
   /** Sign in with the session's cookie and follow events. */
@@ -76,10 +77,10 @@ class GroveState {
   /** Open a tree; the one that was open drops what it kept. */
   async openTree(id: string, node: string | null): Promise<TreeState> {
     if (this.open?.id !== id) {
-      const state = await TreeState.open(id, node);
-      const runs = await api.call<{ runs: Run[] }>("GET", `/api/runs?tree=${encodeURIComponent(id)}`).catch(() => ({ runs: [] as Run[] }));
-      for (const run of runs.runs) for (const attempt of run.attempts) if (attempt.status === "running") state.attempts.update(attempt);
-      this.open = state;
+      this.open = await TreeState.open(id, node);
+      this.open.readPresence().catch(() => undefined);
+      // What is being written began before this tree was looked at: its text so far is read, the rest arrives.
+      await this.open.readRuns();
     }
     return this.open;
   }
@@ -107,10 +108,12 @@ class GroveState {
   }
 
   private connected(connection: Connection) {
-    const returned = connection.status === "live" && this.connection.status !== "live" && this.stream?.cursor !== null;
     this.connection = connection;
     if (connection.status === "refused") this.me = null;
-    if (returned) void this.open?.refresh().catch(() => undefined);
+    if (connection.status !== "live") return;
+    // Without a cursor, nothing tells what happened while the server was away.
+    if (this.wasLive) this.open?.reread().catch(() => undefined);
+    this.wasLive = true;
   }
 
   private take({ event, data }: Message) {

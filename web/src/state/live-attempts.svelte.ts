@@ -75,18 +75,25 @@ export class LiveAttempts {
       this.all.set(answerKey({ id, choice }), live);
     }
     if (live.take(part)) this.schedule(live);
-    else void this.fill(live, part);
+    else void this.fill(live, part.kind);
+  }
+
+  /** Follow an answer that began earlier. */
+  async resume(attempt: Attempt) {
+    if (!this.all.has(answerKey(attempt))) this.update(attempt);
+    const live = this.all.get(answerKey(attempt));
+    if (live) await this.fill(live, "text");
   }
 
   remove(attempt: Attempt) {
     this.all.delete(answerKey(attempt));
   }
 
-  private async fill(live: LiveAttempt, part: TextPart) {
-    const { id, choice } = live.attempt;
-    const path = `/api/attempts/${encodeURIComponent(id)}/text?offset=${live.endOf(part.kind)}&choice=${choice}&kind=${part.kind}`;
-    const rest = await api.call<{ offset: number; end: number; text: string }>("GET", path);
-    live.take({ ...part, ...rest });
+  /** Read what is missing of a text. */
+  private async fill(live: LiveAttempt, kind: TextPart["kind"]) {
+    const { id: attempt, choice } = live.attempt;
+    const query = { offset: live.endOf(kind), choice, kind };
+    live.take(await api.call<TextPart>("GET", "/api/attempts/{attempt}/text", { path: { attempt }, query }));
     this.schedule(live);
   }
 

@@ -2,14 +2,16 @@
 import { untrack } from "svelte";
 import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import { api } from "../api/client";
-import type { Cursor, Event, Node, Tree } from "../api/values";
+import type { Agent, Cursor, Event, Node, Tree } from "../api/values";
 import { LiveAttempts } from "./live-attempts.svelte";
-import type { Attempt, Presence } from "./runs";
+import { answerKey, type Attempt, type Presence, type Run } from "./runs";
 import { Flag, TreeShape } from "./tree-shape";
 
 const WINDOW = 60;
 const RANGE_GAP = 30;
 const RANGE_LIMIT = 1_000;
+/** Kinds of events that change nothing of the shape. */
+const UNSEEN = new Set(["attempt", "envelope", "summarise", "timestamp", "certify", "type", "think", "recall", "stash", "unstash", "pin", "unpin"]);
 
 export class TreeState {
   tree: Tree = $state.raw()!;
@@ -124,15 +126,43 @@ export class TreeState {
 
   /** A committed event of this tree. */
   apply(event: Event) {
-    if (event.ordinal <= this.shape.revision) return;
+    if (event.kind === "switch") void this.readPresence();
+    if (event.ordinal <= this.shape.revision || UNSEEN.has(event.kind)) return;
     const added = Array.isArray(event.payload["nodes"]) && event.payload["nodes"].length > 0;
+    if (event.kind === "switch" && !added) return;
     if (!added || event.kind === "undo" || event.kind === "redo") this.needsAll = true;
-    void this.refresh();
+    this.refresh().catch(() => undefined);
+  }
+
+  /** Who else is where. */
+  async readPresence(): Promise<void> {
+    const path = { tree: this.id };
+    const { agents } = await api.call<{ agents: { agent: Agent; node: Node; at: string }[] }>("GET", "/api/trees/{tree}/presence", { path });
+    for (const { agent, node, at } of agents) {
+      this.keep([node]);
+      this.presence.set(agent.id, { tree: this.id, agent: agent.id, name: agent.name, node: node.localId, at });
+    }
   }
 
   /** What is known was changed, not only added to: the next refresh reads all of the shape. */
   changed() {
     this.needsAll = true;
+  }
+
+  /** Read everything again: the connection was lost in between. */
+  async reread(): Promise<void> {
+    this.needsAll = true;
+    await this.refresh();
+    await this.readRuns();
+  }
+
+  /** Follow what is being written now; what is not any more has ended meanwhile. */
+  async readRuns(): Promise<void> {
+    const { runs } = await api.call<{ runs: Run[] }>("GET", "/api/runs", { query: { tree: this.id } });
+    const running = runs.flatMap((run) => run.attempts).filter(({ status }) => status === "running");
+    const keys = new Set(running.map(answerKey));
+    for (const live of this.attempts.running) if (!keys.has(answerKey(live.attempt))) this.attempts.remove(live.attempt);
+    await Promise.all(running.map((attempt) => this.attempts.resume(attempt)));
   }
 
   /** Read what changed; while that is under way, further changes are read right after it. */
