@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -138,7 +138,7 @@ class Screen:
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, folder: Path) -> Iterator[Site]:
+def opened(browser: Browser, folder: Path) -> Generator[Site]:
     site = Site(browser, folder)
     try:
         yield site

@@ -161,7 +161,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the text of an attempt from an offset on */
+        /**
+         * Read the text of an attempt from an offset on
+         * @description Offsets count characters, not bytes; the text so far while it comes, and of its node afterwards.
+         */
         get: operations["readAttemptText"];
         put?: never;
         post?: never;
@@ -187,6 +190,30 @@ export interface paths {
          *         Returns None while there are too few calls. Earlier versions stay: requests made with them can be repeated.
          */
         post: operations["calibrate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/default-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the id of the agent that answers by default
+         * @description The agent that answers where none is named.
+         */
+        get: operations["readDefaultAgent"];
+        /**
+         * Choose the agent that answers by default
+         * @description The agent that answers where none is named.
+         */
+        put: operations["chooseDefaultAgent"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -337,7 +364,8 @@ export interface paths {
          * Follow events
          * @description Committed events have an id: the cursor to continue from, also as `Last-Event-ID`.
          *
-         *     Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning.
+         *     Without an id come `run`, `answer`, `turn` and `text`: what goes on now, from its beginning;
+         *     `presence` in the trees that are named; and `job`.
          */
         get: operations["followEvents"];
         put?: never;
@@ -456,6 +484,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs
+         * @description Work in the background that waits, runs or failed, in the order it is due.
+         */
+        get: operations["listJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{job}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a job
+         * @description What it has done stays done.
+         */
+        post: operations["cancelJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{job}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a job again now */
+        post: operations["retryJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/links": {
         parameters: {
             query?: never;
@@ -506,6 +591,46 @@ export interface paths {
         };
         /** Read the agent that you are */
         get: operations["readMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload an image or a recording
+         * @description The ref is the sha256 of the bytes: use it in the content of a node.
+         */
+        post: operations["uploadMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List models
+         * @description With window, output limit, abilities and prices; from saved lists that are at most a day old.
+         */
+        get: operations["listModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -958,6 +1083,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/spend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what models cost
+         * @description What models have cost, in dollars, and the caps.
+         */
+        get: operations["readSpending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/spend/caps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Cap the spending of the grove, a tree or an agent
+         * @description Spend no more than this, in all or in a day.
+         */
+        put: operations["setCap"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tags": {
         parameters: {
             query?: never;
@@ -1356,6 +1521,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/do": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run commands in a tree
+         * @description Commands as an agent writes them; a failure does not stop the rest.
+         */
+        post: operations["runCommands"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what you are typing in a tree */
+        get: operations["listDrafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/erase": {
         parameters: {
             query?: never;
@@ -1372,6 +1574,26 @@ export interface paths {
          *         Offsets count characters of the committed text from the root to the cursor.
          */
         post: operations["erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a tree
+         * @description In Weft's own JSON (`weft`), or in a format of another program; as a stream.
+         */
+        get: operations["exportTree"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1485,6 +1707,26 @@ export interface paths {
         };
         /** Read the leaves of a tree */
         get: operations["readLeaves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/media/{ref}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an image or a recording of a tree
+         * @description Only what nodes of the tree show.
+         */
+        get: operations["readMedia"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1697,6 +1939,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/nodes/{node}/context/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two requests
+         * @description What the request would be, against that from another node or with other settings.
+         */
+        get: operations["compareContexts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/nodes/{node}/detach": {
         parameters: {
             query?: never;
@@ -1728,6 +1990,47 @@ export interface paths {
         get: operations["compareNodes"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/nodes/{node}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what you are typing at a node */
+        get: operations["readDraft"];
+        /**
+         * Keep what you are typing at a node
+         * @description It is yours alone, and stays until it becomes a node by generate, by commit, or by saying it.
+         */
+        put: operations["keepDraft"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/nodes/{node}/draft/commit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a node of what you are typing
+         * @description Make a node of what you are typing there.
+         */
+        post: operations["commitDraft"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1848,6 +2151,26 @@ export interface paths {
         };
         /** Read the path to a node */
         get: operations["readPath"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/nodes/{node}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plan the request from a node with live settings
+         * @description What the next request would be, without its texts: for settings that are tried out.
+         */
+        get: operations["planRequest"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2040,6 +2363,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/trees/{tree}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open a tree at your cursor
+         * @description The tree with its counters, your cursor, and the end of the path with its texts and surroundings.
+         */
+        get: operations["openTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trees/{tree}/outline": {
         parameters: {
             query?: never;
@@ -2108,6 +2451,24 @@ export interface paths {
          */
         put: operations["assignProject"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/trees/{tree}/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what you have read of a tree */
+        get: operations["readReadMarks"];
+        put?: never;
+        /** Note what you have read */
+        post: operations["markRead"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2622,6 +2983,12 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        DraftText: {
+            node: string;
+            text: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         Edge: {
             sources: components["schemas"]["Source"][];
             target: string;
@@ -2718,6 +3085,20 @@ export interface components {
             title: string | null;
             type: string;
         };
+        Job: {
+            attempts: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            dueAt: string;
+            error: string | null;
+            id: number;
+            kind: string;
+            /** @enum {unknown} */
+            status: "waiting" | "running" | "retrying" | "failed";
+            target: number | null;
+            treeId: string | null;
+        };
         Link: {
             authorId: string;
             /** Format: date-time */
@@ -2761,6 +3142,21 @@ export interface components {
             status: "complete" | "interrupted";
             summary: string | null;
             treeId: string;
+        };
+        NodePlace: {
+            annotations: number;
+            children: number;
+            depth: number;
+            node: string;
+            sibling: number;
+            siblings: number;
+        };
+        OpenedTree: {
+            cursor: components["schemas"]["Cursor"];
+            draft: string;
+            nodes: components["schemas"]["Node"][];
+            places: components["schemas"]["NodePlace"][];
+            tree: components["schemas"]["Tree"];
         };
         Project: {
             archivedAt: string | null;
@@ -3318,9 +3714,10 @@ export interface operations {
                         end: number;
                         /** @enum {unknown} */
                         kind: "text" | "thinking";
-                        node?: string | null;
+                        node: string | null;
                         offset: number;
-                        status: string;
+                        /** @enum {unknown} */
+                        status: "running" | "complete" | "interrupted" | "failed";
                         text: string;
                     };
                 };
@@ -3349,6 +3746,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    readDefaultAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        agent: string | null;
+                    };
+                };
+            };
+        };
+    };
+    chooseDefaultAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description An agent's name or id; default: the one that was added last. */
+                    agent?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        agent: string | null;
+                    };
                 };
             };
         };
@@ -3896,6 +4344,89 @@ export interface operations {
             };
         };
     };
+    listJobs: {
+        parameters: {
+            query?: {
+                /** @description Only of this kind. */
+                kind?: string;
+                /** @description How many, at most. */
+                limit?: number;
+                /** @description waiting, running, retrying or failed. */
+                status?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        jobs: components["schemas"]["Job"][];
+                    };
+                };
+            };
+        };
+    };
+    cancelJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        cancelled: boolean;
+                    };
+                };
+            };
+        };
+    };
+    retryJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+        };
+    };
     listLinks: {
         parameters: {
             query?: {
@@ -4016,6 +4547,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Agent"];
+                };
+            };
+        };
+    };
+    uploadMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The ref of what is stored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes: number;
+                        ref: string;
+                    };
+                };
+            };
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: {
+                /** @description Ask the providers, not the saved lists. */
+                fresh?: boolean;
+                /** @description Only this provider's; default: all. */
+                provider?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: {
+                            name: string;
+                            profile: Record<string, never>;
+                            provider: string;
+                            title: string | null;
+                        }[];
+                        providers: {
+                            key: boolean;
+                            listedAt?: string | null;
+                            name: string;
+                            origin: string;
+                            problem?: string | null;
+                            stale: boolean;
+                        }[];
+                    };
                 };
             };
         };
@@ -4865,7 +5463,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        steps: Record<string, never>[];
+                        steps: {
+                            body: Record<string, never>;
+                            kind: string;
+                            run: string;
+                            step: number;
+                            tree: string;
+                            turn: number;
+                        }[];
                     };
                 };
             };
@@ -5093,6 +5698,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    readSpending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        caps: {
+                            dollars: string;
+                            period: string;
+                            whose: string;
+                        }[];
+                        today: string;
+                        total: string;
+                    };
+                };
+            };
+        };
+    };
+    setCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "whose": "grove",
+                 *       "period": "day",
+                 *       "dollars": "2.50"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description For example 0.50; null removes the cap. */
+                    dollars?: string;
+                    /** @description total, or day (UTC). */
+                    period?: string;
+                    /** @description grove, tree:ID or agent:ID. */
+                    whose?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        caps: {
+                            dollars: string;
+                            period: string;
+                            whose: string;
+                        }[];
+                        today: string;
+                        total: string;
+                    };
                 };
             };
         };
@@ -5740,12 +6419,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A tree's id. */
                 tree: string;
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
@@ -5792,7 +6470,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The run, which goes on. */
+            /** @description The answer. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5958,6 +6636,73 @@ export interface operations {
             };
         };
     };
+    runCommands: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "→ help"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description An agent that acts for you. */
+                    agent?: string;
+                    /** @description Commands, a line each: → help. */
+                    text?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        results: {
+                            command: string;
+                            number: number;
+                            ok: boolean;
+                            text: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    listDrafts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        drafts: components["schemas"]["DraftText"][];
+                    };
+                };
+            };
+        };
+    };
     erase: {
         parameters: {
             query?: never;
@@ -5985,6 +6730,34 @@ export interface operations {
                     "application/json": {
                         nodes: components["schemas"]["Node"][];
                     };
+                };
+            };
+        };
+    };
+    exportTree: {
+        parameters: {
+            query?: {
+                /** @description weft, or one of markdown, messages, html, chatgpt, open-webui, pairs. */
+                format?: string;
+                /** @description Only the path to this node. */
+                node?: string;
+            };
+            header?: never;
+            path: {
+                /** @description A tree's id. */
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
         };
@@ -6369,6 +7142,31 @@ export interface operations {
             };
         };
     };
+    readMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ref of an image or a recording. */
+                ref: string;
+                /** @description A tree's id. */
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its bytes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+        };
+    };
     merge: {
         parameters: {
             query?: never;
@@ -6477,6 +7275,7 @@ export interface operations {
                     }[];
                     author?: string | null;
                     content: string | Record<string, never>;
+                    draft?: boolean;
                     parent?: string | null;
                     sources?: {
                         node: string;
@@ -6879,6 +7678,107 @@ export interface operations {
             };
         };
     };
+    compareContexts: {
+        parameters: {
+            query?: {
+                /** @description Text added to the system prompt. */
+                addendum?: string;
+                /** @description The agent that answers; default: the default agent. */
+                agent?: string;
+                /** @description True includes the annotations on the path's nodes, a list those of these nodes. */
+                annotations?: boolean | string[];
+                /** @description The moment that relative times are told from; default: now. */
+                asOf?: string;
+                /** @description What happens to changed items: refresh or append. */
+                changed?: string;
+                /** @description Whether the model continues a document as it is; references go to chat models only. */
+                completion?: boolean;
+                /** @description Further nodes that the answer draws on. */
+                context?: string[];
+                /** @description What counts tokens: an estimator, a function, or a name. */
+                estimator?: string;
+                /** @description False shows notes and documents as they were when they were attached. */
+                fresh?: boolean;
+                /** @description Further nodes that are instructions. */
+                instructions?: string[];
+                /** @description Where items are placed: system or inline. */
+                library?: string;
+                /** @description The budget in tokens; default: what the model's window leaves. */
+                limit?: number;
+                /** @description How many likeliest tokens to record at each place. */
+                logprobs?: number;
+                /** @description A loom-aware agent's view of the tree. */
+                loomContext?: string;
+                /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
+                maxTokens?: number;
+                /** @description A loom-aware agent's memory, which is not cached. */
+                memoryBlock?: string;
+                /** @description How many continuations, by each agent. */
+                n?: number;
+                /** @description Another node of the tree; default: the same one. */
+                other?: string;
+                /** @description Options of the other request. */
+                otherSettings?: string;
+                /** @description Settings by name, for this call only. */
+                preferences?: string;
+                /** @description Whether a request may end with an assistant's message. */
+                prefill?: boolean;
+                /** @description Whether the provider caches prefixes; default: what it says. */
+                prefixCache?: boolean;
+                /** @description Log the request in layers, as it is sent. */
+                recordPayload?: boolean;
+                /** @description Makes sampling repeatable, where the provider can. */
+                seed?: number;
+                /** @description The share of the budget by which a cut moves; 0 cuts exactly. */
+                step?: number;
+                /** @description Texts that end the answer. */
+                stop?: string[];
+                /** @description What happens to a path that is too long: truncateMiddle, rollingWindow or stopAtLimit. */
+                strategy?: string;
+                /** @description How many turns stay in full, after summaries of the earlier ones. */
+                strip?: number;
+                /** @description Replaces the turns before the strip; default: the nodes' summaries. */
+                summary?: string;
+                /** @description Whether system messages may stand in mid-conversation; default: what the provider takes. */
+                systemAnywhere?: boolean;
+                /** @description The sampling temperature. */
+                temperature?: number;
+                /** @description Input that is not a node yet; in a buffer it replaces the working buffer. */
+                text?: string;
+                /** @description Whether the model has tool calling; default: what it says. Without it, calls are words. */
+                toolCalling?: boolean;
+                /** @description Whether the model may call its tools: auto, none or required. */
+                toolChoice?: string;
+                /** @description Descriptions of the tools that the model may call. */
+                toolDescriptions?: string;
+                /** @description Sample from this share of the likeliest tokens. */
+                topP?: number;
+                /** @description The model's window; default: the agent's `contextWindow`, else what its provider says. */
+                window?: number;
+            };
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        changes: Record<string, never>[];
+                        tokens: number[];
+                    };
+                };
+            };
+        };
+    };
     detach: {
         parameters: {
             query?: never;
@@ -6932,6 +7832,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Difference"];
+                };
+            };
+        };
+    };
+    readDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        text: string;
+                    };
+                };
+            };
+        };
+    };
+    keepDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "It was late, and"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description What is typed now; empty: nothing is. */
+                    text?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        text: string;
+                    };
+                };
+            };
+        };
+    };
+    commitDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        node: components["schemas"]["Node"] | null;
+                    };
                 };
             };
         };
@@ -7253,6 +8244,135 @@ export interface operations {
             };
         };
     };
+    planRequest: {
+        parameters: {
+            query?: {
+                /** @description Text added to the system prompt. */
+                addendum?: string;
+                /** @description The agent that answers; default: the default agent. */
+                agent?: string;
+                /** @description Several agents, to compare. */
+                agents?: string[];
+                /** @description True includes the annotations on the path's nodes, a list those of these nodes. */
+                annotations?: boolean | string[];
+                /** @description The moment that relative times are told from; default: now. */
+                asOf?: string;
+                /** @description What happens to changed items: refresh or append. */
+                changed?: string;
+                /** @description Whether the model continues a document as it is; references go to chat models only. */
+                completion?: boolean;
+                /** @description Instructions for the form of the answer, given once before the question. */
+                composer?: string;
+                /** @description Further nodes that the answer draws on. */
+                context?: string[];
+                /** @description What counts tokens: an estimator, a function, or a name. */
+                estimator?: string;
+                /** @description The first row of the manifest that is given. */
+                first?: number;
+                /** @description False shows notes and documents as they were when they were attached. */
+                fresh?: boolean;
+                /** @description Further nodes that are instructions. */
+                instructions?: string[];
+                /** @description Where items are placed: system or inline. */
+                library?: string;
+                /** @description The budget in tokens; default: what the model's window leaves. */
+                limit?: number;
+                /** @description How many likeliest tokens to record at each place. */
+                logprobs?: number;
+                /** @description A loom-aware agent's view of the tree. */
+                loomContext?: string;
+                /** @description The longest answer, in tokens: the part of the window that is reserved for it. */
+                maxTokens?: number;
+                /** @description A loom-aware agent's memory, which is not cached. */
+                memoryBlock?: string;
+                /** @description How many continuations, by each agent. */
+                n?: number;
+                /** @description Settings by name, for this call only. */
+                preferences?: string;
+                /** @description Whether a request may end with an assistant's message. */
+                prefill?: boolean;
+                /** @description Whether the provider caches prefixes; default: what it says. */
+                prefixCache?: boolean;
+                /** @description With the price and the cached share of n answers by each agent. */
+                price?: boolean;
+                /** @description Log the request in layers, as it is sent. */
+                recordPayload?: boolean;
+                /** @description How many rows of the manifest, at most. */
+                rows?: number;
+                /** @description How the turn is run: chat, vault, tools, agent or project; default: chat, with vaults vault. */
+                runner?: string;
+                /** @description Makes sampling repeatable, where the provider can. */
+                seed?: number;
+                /** @description The share of the budget by which a cut moves; 0 cuts exactly. */
+                step?: number;
+                /** @description Texts that end the answer. */
+                stop?: string[];
+                /** @description What happens to a path that is too long: truncateMiddle, rollingWindow or stopAtLimit. */
+                strategy?: string;
+                /** @description How many turns stay in full, after summaries of the earlier ones. */
+                strip?: number;
+                /** @description Replaces the turns before the strip; default: the nodes' summaries. */
+                summary?: string;
+                /** @description Whether system messages may stand in mid-conversation; default: what the provider takes. */
+                systemAnywhere?: boolean;
+                /** @description The sampling temperature. */
+                temperature?: number;
+                /** @description Input that is not a node yet; in a buffer it replaces the working buffer. */
+                text?: string;
+                /** @description Whether the model has tool calling; default: what it says. Without it, calls are words. */
+                toolCalling?: boolean;
+                /** @description Whether the model may call its tools: auto, none or required. */
+                toolChoice?: string;
+                /** @description Descriptions of the tools that the model may call. */
+                toolDescriptions?: string;
+                /** @description Only these tools may be used; default: all that are on. */
+                toolNames?: string[];
+                /** @description Sample from this share of the likeliest tokens. */
+                topP?: number;
+                /** @description Only these vaults are looked into; default: all that are mounted. */
+                vaults?: string[];
+                /** @description The model's window; default: the agent's `contextWindow`, else what its provider says. */
+                window?: number;
+            };
+            header?: never;
+            path: {
+                node: string;
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        agent?: string | null;
+                        budget: number | null;
+                        cached: number | null;
+                        hash: string;
+                        layers: unknown[];
+                        model?: string | null;
+                        price: {
+                            agents?: Record<string, never>[];
+                            cachedShare?: number | null;
+                            dollars?: string | null;
+                            tokens?: number;
+                        } | null;
+                        removedNodes?: number;
+                        removedTokens?: number;
+                        rows: Record<string, never>[];
+                        tokens: number;
+                        truncated: boolean;
+                        warnings?: string[];
+                    };
+                };
+            };
+        };
+    };
     readProvenance: {
         parameters: {
             query?: never;
@@ -7526,6 +8646,33 @@ export interface operations {
             };
         };
     };
+    openTree: {
+        parameters: {
+            query?: {
+                /** @description Open it at this node; default: at your cursor. */
+                node?: string;
+                /** @description The last N nodes of the path. */
+                tail?: number;
+            };
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedTree"];
+                };
+            };
+        };
+    };
     readOutline: {
         parameters: {
             query?: {
@@ -7638,6 +8785,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tree"];
+                };
+            };
+        };
+    };
+    readReadMarks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        read: string;
+                        unread: number;
+                    };
+                };
+            };
+        };
+    };
+    markRead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tree: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "nodes": []
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Ids of nodes; default: all of the tree. */
+                    nodes?: string[];
+                    /** @description False: they are to be read again. */
+                    read?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        read: string;
+                        unread: number;
+                    };
                 };
             };
         };
