@@ -24,7 +24,7 @@ from bench.timing import percentile
 __all__ = ["run"]
 
 _READERS, _WRITERS, _STREAMS, _PROXIES = 6, 6, 6, 3
-_ROUNDS = 12
+_ROUNDS = 9
 _GROWTH = 1.15
 _HANDLES = 8
 _WAL = 64
@@ -70,7 +70,8 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        # Requests of the proxy that are not recorded yet are recorded first.
+        self.process.communicate(timeout=120)
 
 
 @dataclass
@@ -171,9 +172,9 @@ def run(scene: Scene) -> Section:
     days: list[list[str]] = []
     for store in STORES:
         with _served(scene, store) as (server, scenery):
-            taken = _mix(server, scenery, scene.size(20, 3))
+            taken = _mix(server, scenery, scene.size(15, 3))
             for name, each in taken.items():
-                rows.append([store, name, *_figures(each, scene.size(20, 3))])
+                rows.append([store, name, *_figures(each, scene.size(15, 3))])
             section.notes += [f"{store}: {error}" for each in taken.values() for error in each.errors[:3]]
             errors = sum(len(each.errors) for each in taken.values())
             section.hold(at_most(f"errors under load, {store}", errors, 0))
@@ -255,7 +256,7 @@ def _mix(server: Server, scenery: Scenery, seconds: float, turns: int | None = N
 def _day(scene: Scene, server: Server, scenery: Scenery) -> list[tuple[int, Vitals]]:
     vitals: list[tuple[int, Vitals]] = []
     for done in range(1, scene.size(_ROUNDS, 4) + 1):
-        _mix(server, scenery, scene.size(20, 5), scene.size(40, 5))
+        _mix(server, scenery, scene.size(10, 5), scene.size(20, 5))
         # What was closed by clients is closed here, too, before it is counted.
         time.sleep(0.5)
         vitals.append((done, server.vitals()))

@@ -10,6 +10,8 @@ from weft.server import ServerSettings, create_app
 
 KEY = "the-owners-key"
 LIMIT = 200_000
+SECRET = "kingfisher"
+"""A word in everything that is foreign."""
 
 
 class Asker:
@@ -65,3 +67,25 @@ def owner(client) -> Asker:
 def ask(client, tokens):
     """Ask as somebody."""
     return lambda name: Asker(client, None if name is None else tokens[name])
+
+
+@pytest.fixture(scope="module")
+def foreign(loom, tokens) -> dict[str, str]:
+    """One of everything that a path can name; nothing of it is eve's."""
+    tree = loom.plant(f"The {SECRET}", f"A {SECRET} at dawn")
+    agent = loom.add_agent(
+        f"{SECRET} agent", model_ref="scripted:echo", permissions=["loom_aware", "loom_write"]
+    )
+    document = loom.write_document(f"{SECRET} paper", f"{SECRET} text")
+    project = loom.create_project(f"{SECRET} project")
+    user = loom.users.add(f"{SECRET} user", role="editor")
+    _, token = loom.users.issue(user.id, label=f"{SECRET} phone")
+    return {
+        "tree": tree.id,
+        "node": tree.root.id,
+        "agent": agent.id,
+        "document": document.id,
+        "project": project.id,
+        "user": user.id,
+        "token": token.id,
+    }

@@ -4,34 +4,11 @@ import re
 
 import pytest
 from tests.covers import covers
-from tests.server.conftest import Asker
+from tests.server.conftest import SECRET, Asker
 from tests.server.test_doors import OPEN, ROUTES
 
-SECRET = "kingfisher"
 ABSENT = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 """An id that nothing has."""
-
-
-@pytest.fixture(scope="module")
-def foreign(loom, tokens) -> dict[str, str]:
-    """One of everything that a path can name; nothing of it is eve's."""
-    tree = loom.plant(f"The {SECRET}", f"A {SECRET} at dawn")
-    agent = loom.add_agent(
-        f"{SECRET} agent", model_ref="scripted:echo", permissions=["loom_aware", "loom_write"]
-    )
-    document = loom.write_document(f"{SECRET} paper", f"{SECRET} text")
-    project = loom.create_project(f"{SECRET} project")
-    user = loom.users.add(f"{SECRET} user", role="editor")
-    _, token = loom.users.issue(user.id, label=f"{SECRET} phone")
-    return {
-        "tree": tree.id,
-        "node": tree.root.id,
-        "agent": agent.id,
-        "document": document.id,
-        "project": project.id,
-        "user": user.id,
-        "token": token.id,
-    }
 
 
 @pytest.fixture(scope="module")

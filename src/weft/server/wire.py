@@ -12,6 +12,7 @@ from starlette.responses import Response
 from weft.context.recipes.js_compat import parse_json
 from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, WeftError
+from weft.redaction import redact
 from weft.server.auth import Authenticator, Client, token_in
 from weft.server.query import refuse_unknown_query
 from weft.server.rate_limit import seconds
@@ -170,7 +171,12 @@ def _is_deep(value: JsonValue) -> bool:
 
 def error_body(error: WeftError, prefix: str = "") -> dict[str, JsonValue]:
     """The fields of an error: message and code; path, limit and hint if it has them."""
-    body: dict[str, JsonValue] = {"error": error.message, "code": error.code, "retry": error.row.retry}
+    # A key that was sent in the wrong field is not repeated.
+    body: dict[str, JsonValue] = {
+        "error": redact(error.message),
+        "code": error.code,
+        "retry": error.row.retry,
+    }
     path = error.path if isinstance(error, InvalidInputError) else ""
     if path:
         body["path"] = prefix + path
