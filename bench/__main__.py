@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sections = [_run(scene, name) for name in chosen]
         facts = _facts(scene, began)
     if options.name == "load" and not options.quick:
-        _LOAD.write_text(render_all(facts, sections), encoding="utf-8")
+        _LOAD.write_text(render_all(facts, sections, "make bench-load"), encoding="utf-8")
     if options.name or options.quick:
         # A part, or a small run, is for looking at; only a whole one is kept.
         sys.stdout.write("\n".join(render(section) for section in sections))

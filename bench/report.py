@@ -80,7 +80,9 @@ def render(section: Section) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_all(facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
+def render_all(
+    facts: Sequence[tuple[str, str]], sections: Sequence[Section], command: str = "make bench"
+) -> str:
     bars = [bar for section in sections for bar in section.bars]
     kept = sum(bar.met for bar in bars)
     summary = Table(
@@ -93,7 +95,7 @@ def render_all(facts: Sequence[tuple[str, str]], sections: Sequence[Section]) ->
         "Ratios are what counts: both sides of each were measured in this run, on this machine.",
         [Table("Machine", ("what", "value"), facts), summary],
     )
-    head = "# Results\n\nWritten by `make bench`; do not edit.\n"
+    head = f"# Results\n\nWritten by `{command}`; do not edit.\n"
     return "\n".join([head, *(render(section) for section in (front, *sections))])
 
 
