@@ -6,8 +6,8 @@ import pytest
 from tests.covers import covers
 from tests.proxy.conversations import Desk
 from tests.proxy.upstreams import Answer
+from tests.statements import statements
 
-import weft
 from weft.runtime.proxy.client_signs import Purpose
 from weft.runtime.proxy.parent_search import Link
 from weft.runtime.proxy.wires import Wire
@@ -20,19 +20,13 @@ TOOLS = [
 MARK = {"type": "ephemeral"}
 
 
-@pytest.fixture(scope="module")
-def grove(tmp_path_factory):
-    with weft.open(tmp_path_factory.mktemp("proxy") / "grove.db") as loom:
-        yield loom
-
-
 _TOKENS = iter(range(1_000, 100_000))
 
 
 @pytest.fixture
-def desk(grove):
+def desk(loom):
     """A token of its own for each test: nothing is linked across."""
-    return Desk(grove, token=next(_TOKENS))
+    return Desk(loom, token=next(_TOKENS))
 
 
 def text(words, *, mark=False):
@@ -643,12 +637,44 @@ def test_an_edited_question_is_a_branch_even_if_the_later_turns_are_kept(desk):
 
 
 @covers("proxy.tokens-apart")
-def test_linking_never_crosses_tokens(desk, grove):
-    other = Desk(grove, token=next(_TOKENS))
+def test_linking_never_crosses_tokens(desk, loom):
+    other = Desk(loom, token=next(_TOKENS))
     mine = of(desk, user(text("hello")), answer=Answer(text="hi", calls=[("same", "Bash", {})]))
     theirs = of(other, user(text("hello")), said(text("hi"), call("same")), user(result("same", "x")))
     assert mine.started.tree != theirs.started.tree
     assert theirs.started.link is Link.ROOT
+
+
+def test_two_named_sessions_that_begin_alike_are_two_trees(desk):
+    one = of(desk, user(text("list the files")), answer=Answer(text="a.txt"))
+    other = of(desk, user(text("list the files")), headers=claude("s-9"), answer=Answer(text="a.txt"))
+    again = of(desk, user(text("list the files")), headers=claude("s-9"), answer=Answer(text="a.txt"))
+    assert one.started.tree != other.started.tree
+    assert again.started.node == other.started.node
+
+
+@covers("proxy.constant-search")
+def test_a_parent_is_found_by_as_few_statements_among_many_trees(desk):
+    def count(number):
+        chat(
+            desk,
+            {"role": "user", "content": f"start {number}"},
+            answer=Answer(text=f"reply {number}"),
+            is_exact=False,
+        )
+        history = [
+            {"role": "user", "content": f"start {number}"},
+            {"role": "assistant", "content": f"reply {number}"},
+        ]
+        with statements(desk.grove.caller.store) as heard:
+            found = chat(desk, *history, {"role": "user", "content": "more"}, is_exact=False)
+        assert found.started.link is Link.PREFIX
+        return len(heard)
+
+    few = count(0)
+    for number in range(1, 25):
+        chat(desk, {"role": "user", "content": f"other {number}"}, is_exact=False)
+    assert count(100) <= few
 
 
 def test_an_answer_that_is_passed_on_to_another_question_is_no_compaction(desk):
@@ -671,5 +697,5 @@ def test_what_no_database_can_keep_is_recorded_all_the_same(desk):
     assert odd.reply is not None
 
 
-def test_every_recorded_tree_verifies(grove):
-    assert grove.verify().valid
+def test_every_recorded_tree_verifies(loom):
+    assert loom.verify().valid

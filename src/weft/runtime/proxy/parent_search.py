@@ -118,6 +118,8 @@ class ParentSearch:
 
     head: int | None = None
     """The last node of the client's session, where it says that its window is a new one."""
+    is_named: bool = False
+    """Whether the client names its session: then a question alone, without an answer, is not another session's."""
 
     def find(self) -> Place | None:
         """The place that the history continues; None: it is a new one."""
@@ -155,8 +157,13 @@ class ParentSearch:
         """The longest beginning of the history that is known."""
         links = chain_of(self.parts, self.start)
         places = [index for index, part in enumerate(self.parts) if part.key]
+        answered = next(
+            (at for at, part in enumerate(self.parts) if part.side is Side.MODEL and part.key), None
+        )
+        unanswered = set(links[:answered]) if self.is_named else set[bytes]()
         for batch in in_batches(reversed(places), 256):
-            rows = live_keys(self.session, self.token, [links[index] for index in batch])
+            found = live_keys(self.session, self.token, [links[index] for index in batch])
+            rows = [row for row in found if row.tree == self.tree or row.digest not in unanswered]
             if rows:
                 best = {row.digest: row for row in rows if row.tree != self.tree}
                 best |= {row.digest: row for row in rows if row.tree == self.tree}

@@ -208,7 +208,9 @@ class _Request:
         if session is not None:
             is_new_window = bool(session.window and self.signs.window and session.window != self.signs.window)
             tree, head = session.tree, session.head if is_new_window else None
-        place = ParentSearch(self.transaction, self.token, self.parts, start, tree, head).find()
+        place = ParentSearch(
+            self.transaction, self.token, self.parts, start, tree, head, bool(self.signs.session)
+        ).find()
         if place is None:
             place = find_transcript(
                 self.transaction, self.token, self.parts, session, start, has_tools=self.facts.has_tools
