@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Self
@@ -16,7 +18,44 @@ from weft.server import ServerSettings, create_app
 KEY = "the-owners-key"
 
 
-class LiveServer:
+class LiveClient:
+    """Asks a server at a port."""
+
+    port: int
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def ask(self, method: str, path: str, body: object = None, *, token: str = KEY, **headers: str):
+        """The status and the JSON of an answer."""
+        with contextlib.closing(self.connect()) as connection:
+            given = {
+                "Authorization": f"Bearer {token}",
+                **{k.replace("_", "-"): v for k, v in headers.items()},
+            }
+            connection.request(method, path, None if body is None else json.dumps(body), given)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def follow(self, query: str = "after=now", *, token: str = KEY) -> "Followed":
+        return Followed(self.connect(), f"/api/events?{query}", token)
+
+
+class ServerProcess(LiveClient):
+    """`tests.server.streaming` in a process of its own."""
+
+    def __init__(self, address: str, chunks: int) -> None:
+        command = [sys.executable, "-m", "tests.server.streaming", address, str(chunks)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+class LiveServer(LiveClient):
     """Serves a grove until it is closed."""
 
     def __init__(self, grove: Grove) -> None:
@@ -36,23 +75,6 @@ class LiveServer:
         self._server.should_exit = True
         self._thread.join(10)
         self._socket.close()
-
-    def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-
-    def ask(self, method: str, path: str, body: object = None, *, token: str = KEY, **headers: str):
-        """The status and the JSON of an answer."""
-        with contextlib.closing(self.connect()) as connection:
-            given = {
-                "Authorization": f"Bearer {token}",
-                **{k.replace("_", "-"): v for k, v in headers.items()},
-            }
-            connection.request(method, path, None if body is None else json.dumps(body), given)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-
-    def follow(self, query: str = "after=now", *, token: str = KEY) -> "Followed":
-        return Followed(self.connect(), f"/api/events?{query}", token)
 
 
 class Followed:

@@ -69,7 +69,7 @@ def test_every_route_under_api_that_writes_takes_a_key():
                 assert isinstance(route, KeyedRoute) or route.path.startswith("/api/session"), route.path
 
 
-@covers("http.idempotency-key", "idempotency.claimed-before-the-call")
+@covers("http.idempotency-key", "idempotency.claimed-before-the-call", "proof.same-key-fifty-times")
 def test_the_same_generation_fifty_times_at_once_is_one_call(address):
     gate = Gate(0)
     model = Scripted(["One two"], gate=gate)
