@@ -1,66 +1,10 @@
 """Operations and views over HTTP: each has a route, and does there what it does everywhere."""
 
 import base64
-import importlib
-import pkgutil
 from array import array
-from collections.abc import Iterator
 
 import pytest
 from tests.covers import covers
-
-from weft import runtime
-from weft.runtime.operations.executor import Editing
-from weft.server.routes.operations import ROUTES
-
-ELSEWHERE = {
-    "AddToken": "POST /api/users/{user}/tokens: the secret is made there",
-    "AddUser": "the command line: a person is let in by the owner's own hand",
-    "AppendHistory": "imports and the proxy bring roles of their own",
-    "AttachAll": "Attach",
-    "CommitDraft": "POST /api/trees/{tree}/nodes/{node}/draft/commit",
-    "ImportChat": "the command line reads the file",
-    "Plant": "POST /api/trees",
-    "Collapse": "POST /api/trees/{tree}/groups",
-    "Expand": "POST /api/trees/{tree}/groups/expand",
-    "Uncollapse": "POST /api/trees/{tree}/groups/expand with remove",
-    "IndexGroups": "POST /jobs/context/collapse/indexer/run",
-    "OpenGroup": "POST /context/collapse/state/set",
-    "ForgetGroups": "POST /context/collapse/indexer/remove",
-    "AppendRecords": "POST /api/records",
-}
-"""Operations that are called by another route, or by none, and why."""
-
-
-def operations() -> Iterator[type[Editing]]:
-    for module in pkgutil.walk_packages(runtime.__path__, "weft.runtime."):
-        importlib.import_module(module.name)
-    pending = list(Editing.__subclasses__())
-    while pending:
-        kind = pending.pop()
-        pending += kind.__subclasses__()
-        if "verb" in vars(kind):
-            yield kind
-
-
-@covers("http.every-operation")
-def test_every_operation_has_a_route_or_a_reason():
-    routed = {route.operation.__name__ for route in ROUTES}
-    inner = {"KeepPin", "Unpin", "KeepStash", "DropStash", "RecallStash", "KeepThought"}
-    named = {kind.__name__ for kind in operations() if kind.__module__.startswith("weft.runtime.operations.")}
-    assert routed <= {kind.__name__ for kind in operations()}
-    assert named - routed - ELSEWHERE.keys() - inner == UNROUTED
-
-
-UNROUTED = {
-    "AskApproval",  # Runs ask, and close what no person decided.
-    "CloseApproval",
-    "ChangeSettings",  # Prefer, and the other settings' own operations.
-    "KeepEnvelope",  # Generations keep their requests, and runs their results.
-    "KeepResult",
-    "ReportCached",
-    "WriteInDocument",  # SaveDocument: the change is a function of the caller's.
-}
 
 
 @pytest.fixture
