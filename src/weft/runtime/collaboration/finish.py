@@ -13,12 +13,14 @@ from weft.providers.events import Choice
 from weft.runtime.collaboration.run_log import Batch, end_run
 from weft.runtime.collaboration.turn import joined_prose
 from weft.runtime.contexts.agent_memory import note_actions
+from weft.runtime.coordination.approval_desk import close_approvals
 from weft.runtime.coordination.heartbeat import is_dead_process
 from weft.runtime.generation.answer import storable
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.generation.start_call import Generating
+from weft.runtime.operations.approvals import waiting_calls
 from weft.runtime.operations.cursors import move_cursor, undo_cursor
-from weft.runtime.operations.executor import Executor
+from weft.runtime.operations.executor import Caller, Executor
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.node_writer import Draft, write_node
 from weft.runtime.operations.permissions import Actor, agent_row
@@ -175,9 +177,11 @@ def close_dead_runs(
             if (row.runner is not None) is of_runners
             and (row.held_until <= now or is_dead_process(row.holder))
         ]
+        waiting = {row.run: waiting_calls(session, row.tree, row.run) for row in dead}
     closed = 0
     for row in dead:
         try:
+            close_approvals(Caller(executor, actor), waiting[row.run])
             closed += (close or _close)(executor, actor, row)
         except WeftError:
             # The next program that opens the grove tries again.

@@ -37,6 +37,7 @@ from weft.runtime.contexts.layers import Contexts
 from weft.runtime.contexts.loom_view import LoomView
 from weft.runtime.contexts.model_agents import AnsweringAgent
 from weft.runtime.contexts.options import ContextOptions
+from weft.runtime.coordination.approval_desk import ApprovalDesk
 from weft.runtime.generation.start_point import StartPlace
 from weft.runtime.operations.executor import Caller
 from weft.runtime.views.reader import Opened
@@ -87,8 +88,15 @@ class Collaboration(RunLoop[RunEvent]):
 
     def _go_on(self, log: RunLog) -> Finished:
         task = self._task
-        unattended = task.options.unattended
-        session = CommandSession(self._caller, task.tree_id, task.agent, run=self.id, unattended=unattended)
+        unattended, seconds = task.options.unattended, task.options.waits_for_approval
+        session = CommandSession(
+            *(self._caller, task.tree_id, task.agent),
+            run=self.id,
+            unattended=unattended,
+            desk=ApprovalDesk(self._caller, task.tree_id, task.node_id, self.id, seconds)
+            if seconds
+            else None,
+        )
         with self._guard:
             self._session = session
         while True:

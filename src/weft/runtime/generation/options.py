@@ -2,9 +2,9 @@
 
 import contextlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from weft.argument_checks import option, shown
 from weft.errors import InvalidInputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.context.result import Context
 
 _LONGEST_WAIT = 3_600
+_ATTENDED = 120.0
 _MOST = 1_000_000
 _MOST_DOLLARS = 1_000_000_000
 _TIMEOUT = "Seconds without a word after which the call fails."
@@ -136,6 +137,13 @@ class RunOptions(SamplingOptions):
     dollars: float | Decimal | str | None = option(
         None, "What this run may cost; the grove's spend caps hold as well."
     )
+    approval_seconds: float | None = option(
+        None,
+        "How long it waits for a person's approval on any face, for a tool with effects or a missing permission; "
+        "default: refused where the caller cannot ask a person, and over HTTP two minutes.",
+        least=0,
+        most=86_400,
+    )
 
     def __post_init__(self) -> None:
         # Without arguments `super` looks for the class that slots replaced.
@@ -148,6 +156,15 @@ class RunOptions(SamplingOptions):
     def budget(self) -> Decimal | None:
         """What the run may cost, in dollars."""
         return None if self.dollars is None else dollars_from(self.dollars, "dollars")
+
+    def attended(self) -> Self:
+        """The same where people can see what waits for them, as over HTTP: two minutes unless it is set."""
+        return replace(self, approval_seconds=_ATTENDED) if self.approval_seconds is None else self
+
+    @property
+    def waits_for_approval(self) -> float:
+        """Seconds; 0: no person is present."""
+        return 0.0 if self.unattended else self.approval_seconds or 0.0
 
     @property
     def generation(self) -> GenerationOptions:

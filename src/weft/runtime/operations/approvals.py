@@ -106,7 +106,7 @@ class _Decision(Editing):
         scope.transaction.execute(
             update(_approvals)
             .where(_approvals.c.tree == row.tree, _approvals.c.ulid == row.ulid)
-            .values(state=_STATES.index(state), decided_by=scope.agent.key, decided_at=scope.now)
+            .values(state=_STATES.index(state), decided_by=self.person(scope), decided_at=scope.now)
         )
         scope.record(tree, "decide-approval", {"approval": row.ulid, "state": state.value}, {})
         if state is ApprovalState.ALLOWED_IN_TREE:
@@ -114,6 +114,10 @@ class _Decision(Editing):
             put_grant(scope, tree, agent, ApprovalSubject(row.subject), row.name, allowed=True)
         scope.transaction.flush()
         return _load(scope.transaction, row.ulid)
+
+    def person(self, scope: Scope) -> int | None:
+        """Who decides."""
+        return scope.agent.key
 
     def check(self, scope: Scope, row: Any) -> None:
         """Refuse what cannot be decided any more."""
@@ -159,6 +163,9 @@ class CloseApproval(_Decision, verb="close an approval", permission=Permission.L
     def apply(self, scope: Scope) -> Approval:
         current = _load(scope.transaction, self.approval)
         return current if current.state is not ApprovalState.PENDING else self.decide(scope, self.state)
+
+    def person(self, scope: Scope) -> None:
+        """No person did."""
 
     def check(self, scope: Scope, row: Any) -> None:
         """It is closed because it cannot be decided."""

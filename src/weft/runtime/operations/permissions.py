@@ -34,6 +34,8 @@ class Actor:
     """A limit to the agent's own rights; None: no limit."""
     run: str | None = None
     """The run that it acts for: what that run has leased is no obstacle to it."""
+    granted: frozenset[Permission] = frozenset()
+    """What a person granted the agent beyond its own rights, for what it does now."""
 
     def chain(self) -> Iterator["Actor"]:
         link: Actor | None = self
@@ -48,7 +50,7 @@ def require_permission(session: Session, actor: Actor, permission: Permission, v
         row = agent_row(session, link.agent)
         if row.archived_at is not None:
             raise PermissionDeniedError(f"agent {row.name!r} is archived", hint=Hint(HintKind.RESTORE_AGENT))
-        granted = permissions_from(row.permissions)
+        granted = permissions_from(row.permissions) | link.granted
         if permission not in granted or (link.within is not None and permission not in link.within):
             wanted = sorted({*granted, permission, REQUIRED_PERMISSION.get(permission, permission)})
             raise PermissionDeniedError(
@@ -67,7 +69,7 @@ def permissions_of(session: Session, actor: Actor) -> frozenset[Permission]:
     """What every agent in the chain has."""
     granted = frozenset(Permission)
     for link in actor.chain():
-        granted &= permissions_from(agent_row(session, link.agent).permissions)
+        granted &= permissions_from(agent_row(session, link.agent).permissions) | link.granted
         if link.within is not None:
             granted &= link.within
     return granted

@@ -87,13 +87,6 @@ class AskOptions(RunOptions):
         most=255,
         wanted="a text of at most 255 characters",
     )
-    approval_seconds: float | None = option(
-        None,
-        "How long a tool with effects waits for a person's approval on any face; default: it is refused "
-        "where the caller cannot ask a person, and over HTTP it waits two minutes.",
-        least=0,
-        most=86_400,
-    )
 
     def __post_init__(self) -> None:
         # Without arguments `super` looks for the class that slots replaced.

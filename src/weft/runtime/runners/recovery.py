@@ -7,10 +7,9 @@ from weft.errors import ConflictError, NotFoundError
 from weft.providers.events import Choice
 from weft.runtime.collaboration.finish import BrokenTurn, broken_turn, close_dead_runs
 from weft.runtime.collaboration.run_log import Batch, end_run, last_written
-from weft.runtime.coordination.approval_desk import close_approvals
 from weft.runtime.generation.finish_call import Continuation
 from weft.runtime.operations.approvals import waiting_calls
-from weft.runtime.operations.executor import Caller, Executor
+from weft.runtime.operations.executor import Executor
 from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.permissions import Actor
 from weft.runtime.operations.scope import Scope
@@ -53,7 +52,6 @@ def _close(executor: Executor, actor: Actor, row: RunRow) -> bool:
     with executor.store.read() as session:
         tree, last = heading_of(session, row.tree).ulid, last_written(session, row)
         waited = waiting_calls(session, row.tree, row.run)
-    close_approvals(Caller(executor, actor), waited)
     node = Reader(executor.store, actor).node(tree, last.ulid)
     calls = calls_in(node.content)
     if calls and node.status is Status.COMPLETE:

@@ -69,7 +69,7 @@ class RunnerRun(RunLoop[RunnerEvent]):
     def __init__(self, caller: Caller, task: RunnerTask, approver: Approver | None = None) -> None:
         super().__init__(caller, task.options)
         self._task = task
-        seconds = 0.0 if task.options.unattended else task.options.approval_seconds
+        seconds = task.options.waits_for_approval
         self._desk = (
             ApprovalDesk(
                 *(caller, task.tree_id, task.node_id, self.id, seconds),

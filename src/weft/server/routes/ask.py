@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -48,7 +47,6 @@ _BODY = body_schema(
     stream={**BOOLEAN, "description": "Answer with server-sent events."},
     background={**BOOLEAN, "description": "Answer at once with the run (202), which goes on by itself."},
 )
-_APPROVAL_SECONDS = 120.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -76,10 +74,7 @@ async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Re
     wants_stream, in_background = (_flag(body, name) for name in (_STREAM, _BACKGROUND))
     if (key := request.headers.get("idempotency-key")) is not None:
         body["idempotencyKey"] = key
-    options = read_body(body, AskOptions)
-    if options.approval_seconds is None:
-        # The client shows what waits for a person: GET /api/approvals, or the stream of events.
-        options = replace(options, approval_seconds=_APPROVAL_SECONDS)
+    options = read_body(body, AskOptions).attended()
     grove = client.grove
     if in_background:
         run = await in_thread(request, lambda: grove.runs.ask(tree, options))

@@ -108,7 +108,7 @@ def _text(grove: Grove, at: dict[str, str], options: AttemptTextOptions) -> obje
 
 def _collaborate(grove: Grove, at: dict[str, str], options: CollaborationOptions) -> object:
     """A loom-aware agent answers in turns, with commands in between, which `turn` events tell."""
-    return {"run": run_to_wire(grove.runs.collaborate(at["tree"], options))}
+    return {"run": run_to_wire(grove.runs.collaborate(at["tree"], options.attended()))}
 
 
 add_routes(

@@ -8,7 +8,9 @@ results_message(results)      # goes back to the model
 session.memory(), session.place()   # for its next turn
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,10 +52,13 @@ from weft.runtime.contexts.agent_memory import (
 )
 from weft.runtime.contexts.linked_documents import may_cross
 from weft.runtime.contexts.loom_view import LoomView, inline_tokens
+from weft.runtime.coordination.approval_desk import ApprovalDesk, ApprovalWish
 from weft.runtime.operations.agent_memory import KeepThought
 from weft.runtime.operations.executor import Caller
+from weft.runtime.operations.grants import granted
 from weft.runtime.operations.node_values import agent_value, heading_of
 from weft.runtime.operations.permissions import (
+    Actor,
     agent_for,
     agent_row,
     permissions_of,
@@ -61,8 +66,9 @@ from weft.runtime.operations.permissions import (
     tree_for,
 )
 from weft.runtime.views.reader import Reader
-from weft.store.rows import AGENT_TYPES
+from weft.store.rows import AGENT_TYPES, permissions_from
 from weft.tree.agent import Agent, AgentType, Permission, parse_permissions
+from weft.tree.approval import ApprovalSubject
 from weft.tree.content import check_text
 from weft.tree.node import Node
 
@@ -95,8 +101,12 @@ class CommandSession:
         chain: tuple[str, ...] = (),
         unattended: bool = False,
         face: Face = Face.PYTHON,
+        desk: ApprovalDesk | None = None,
     ) -> None:
-        """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again."""
+        """`run` is a ULID; `chain` are the ids of the agents that led here, who must not be asked again.
+
+        At the `desk` a person is asked for a permission that a command lacks.
+        """
         if not is_ulid(run):
             raise InvalidInputError("a run is named by a ULID")
         allowed = None if within is None else parse_permissions(within)
@@ -106,6 +116,7 @@ class CommandSession:
         self.executor = self.caller.executor
         self.see = LoomView(self.executor.store, self.caller.actor)
         self.agent = agent
+        self.desk = desk
         self.run_id = run
         self.chain = self._led_here(chain)
         """Who must not be asked: those who led here, and the agent itself."""
@@ -213,6 +224,8 @@ class CommandSession:
     def stop(self) -> None:
         """Carry out no more, and ask for no more words. Returns at once; may come from another thread."""
         self._stopped = True
+        if self.desk is not None:
+            self.desk.cancel()
         if (stream := self.stream) is not None:
             stream.stop()
 
@@ -263,9 +276,56 @@ class CommandSession:
 
     def _act(self, command: Command) -> CommandOutcome:
         row = CATALOG[command.name]
+        try:
+            with self.executor.store.read() as session:
+                # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
+                require_permission(session, self.caller.actor, row.permission, row.verb or row.name)
+        except PermissionDeniedError:
+            if not self._is_granted(command, row.permission):
+                raise
+            with self._having(row.permission):
+                return self._done(command)
+        return self._done(command)
+
+    def _is_granted(self, command: Command, permission: Permission) -> bool:
+        """Whether a person grants what the agent lacks: in this tree, or now for this command."""
         with self.executor.store.read() as session:
-            # Asked here too, so that the answer comes first and names the command; the operations ask anyway.
-            require_permission(session, self.caller.actor, row.permission, row.verb or row.name)
+            own = agent_row(session, self.caller.actor.agent)
+            if permission in permissions_from(own.permissions) or own.archived_at is not None:
+                # Another agent of the chain lacks it, or this one is not to act at all.
+                return False
+            if command.crosses:
+                return False
+            if permission in granted(session, self._place[0], self.agent.id, ApprovalSubject.PERMISSION):
+                return True
+        if self.desk is None:
+            return False
+        wish = ApprovalWish(
+            agent=self.agent.id,
+            subject=ApprovalSubject.PERMISSION,
+            name=permission.value,
+            description=f"{self.agent.name} may not {CATALOG[command.name].verb or command.name}",
+            call=f"command-{self._begun.last + 1 + len(self.results)}",
+            arguments={"command": write_command(command)},
+        )
+        return self.desk.ask(wish).allows
+
+    @contextlib.contextmanager
+    def _having(self, permission: Permission) -> Generator[None]:
+        """While this lasts, the agent has a permission that it was granted."""
+        before = self.caller
+        self._act_as(replace(before.actor, granted=before.actor.granted | {permission}))
+        try:
+            yield
+        finally:
+            self._act_as(before.actor)
+
+    def _act_as(self, actor: Actor) -> None:
+        self.caller = Caller(self.executor, actor)
+        self.read = Reader.of(self.caller)
+        self.see = LoomView(self.executor.store, actor)
+
+    def _done(self, command: Command) -> CommandOutcome:
         check_limits(command)
         context, action = CommandContext(self, command, reached_tree(self, command)), command.action
         if isinstance(action, v.QueryAction):
