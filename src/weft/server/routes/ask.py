@@ -72,8 +72,6 @@ async def ask(request: Request, client: AuthenticatedClient, tree: TreeId) -> Re
     """
     body = dict(await read_object(request))
     wants_stream, in_background = (_flag(body, name) for name in (_STREAM, _BACKGROUND))
-    if (key := request.headers.get("idempotency-key")) is not None:
-        body["idempotencyKey"] = key
     options = read_body(body, AskOptions).attended()
     grove = client.grove
     if in_background:
