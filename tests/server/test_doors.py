@@ -89,6 +89,36 @@ def test_strangers_are_refused_everywhere(client, ask, owner, method, path):
             assert owner(method, place, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
 
 
+@covers("http.every-route-guarded", "http.caps-before-allocation")
+@pytest.mark.parametrize(("method", "path"), sorted(ROUTES - OPEN), ids=lambda part: part)
+def test_the_body_of_a_stranger_is_not_read(client, method, path):
+    answers: list[int] = []
+
+    async def receive():
+        raise AssertionError("the body was read")
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            answers.append(message["status"])
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": re.sub(r"{[\w:]+}", "X", path),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", b"Bearer wrong"), (b"content-length", b"9")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+        "state": {},
+    }
+    client.portal.call(client.app, scope, receive, send)
+    assert answers == [401]
+
+
 @covers("http.strict-headers")
 def test_our_own_page_and_those_named_may_ask(owner):
     for origin in ("http://127.0.0.1:7370", "https://ours.example"):

@@ -20,12 +20,12 @@ from tests.covers import covers
 from tests.server.conftest import KEY, Asker
 
 import weft
-from weft.errors import InvalidInputError, LimitExceededError, RateLimitedError
+from weft.errors import InvalidInputError, LimitExceededError, RateLimitedError, UnavailableError
 from weft.server import ServerSettings, create_app
 from weft.server.auth import LOOPBACK
 from weft.server.connection import GuardedConnection
 from weft.server.lifecycle import AppServer, listening_at
-from weft.server.rate_limit import OpenRequests, RateLimiter
+from weft.server.rate_limit import BodiesInMemory, OpenRequests, RateLimiter
 
 HEAD = f"Host: localhost\r\nAuthorization: Bearer {KEY}\r\n"
 
@@ -204,6 +204,26 @@ def test_bombs_are_refused_before_they_are_unpacked(owner, loom):
     for query in (f"limit={10**9}", f"limit={'9' * 5_000}"):
         assert owner.get(f"/api/trees?{query}").status_code == 400
     assert owner.get(f"/api/trees?limit={'1' * 40_000}").status_code == 413
+
+
+@covers("http.caps-before-allocation")
+def test_bodies_of_all_requests_together_have_a_limit_and_are_given_back(fresh_loom):
+    held = BodiesInMemory(10)
+    held.take(7)
+    with pytest.raises(UnavailableError, match="too many large requests"):
+        held.take(4)
+    held.give_back(7)
+    held.take(10)
+    settings = ServerSettings(keys=(KEY,), memory_limit=1_000)
+    with TestClient(create_app(fresh_loom, settings), base_url="http://localhost") as client:
+        asker = Asker(client, KEY)
+        for _ in range(5):
+            assert asker.post("/api/trees", {"title": "x" * 800}).status_code in {200, 400}
+            refused = asker.post("/api/trees", {"title": "x" * 1_200})
+            assert (refused.status_code, refused.json()["code"]) == (503, "UNAVAILABLE")
+            assert refused.headers["retry-after"] == "1"
+        # Nobody is known before signing in: that body is small.
+        assert asker.post("/api/session", {"token": "x" * 5_000}).status_code == 413
 
 
 @covers("http.rate-limits")

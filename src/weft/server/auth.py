@@ -47,6 +47,8 @@ class ServerSettings:
     """Bytes of a request; a larger one is refused before it is read."""
     upload_limit: int = UPLOAD_LIMIT
     """Bytes of a file to import; it goes to the disk as it comes."""
+    memory_limit: int = 256 * _MEGABYTE
+    """Bytes of the bodies of all requests that are not answered yet."""
     body_timeout: float = 20.0
     """Seconds for a body to arrive; a large one may take longer, if it comes at 16 KB a second."""
     rate: float = 100.0

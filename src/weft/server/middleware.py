@@ -1,5 +1,6 @@
 """Checks on the raw headers before anything else reads them: Host, Origin, sizes, encodings; then time and number."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -20,9 +21,11 @@ from weft.log import Log
 from weft.server.auth import TOKEN_HEADERS, ServerSettings
 from weft.server.headers import ANSWER_HEADERS, CORS_HEADERS
 from weft.server.proxy_errors import error_answer, is_proxied, wire_at
-from weft.server.rate_limit import OpenRequests
+from weft.server.rate_limit import BodiesInMemory, OpenRequests
 from weft.server.wire import answer_error
 
+SIGN_IN = "/api/session"
+_LARGEST_TOKEN = 4_096
 UPLOADS = "/api/imports"
 """The route that takes files of any size."""
 _HOST = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::[0-9]{1,5})?", re.ASCII)
@@ -47,6 +50,7 @@ class Guard:
         self.hosts = frozenset(name.lower() for name in settings.hosts)
         self.origins = frozenset(origin.lower().rstrip("/") for origin in settings.origins)
         self.open_requests = OpenRequests(settings.open_requests)
+        self.memory = BodiesInMemory(settings.memory_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,8 +65,10 @@ class Guard:
                 # A browser's own request before the page's: it has no token.
                 await answer.allow()
                 return
-            body = _Body(receive, self._limit(scope), self.settings.body_timeout)
-            with self.open_requests.one(_client_of(scope)):
+            # A file to import goes to the disk as it comes.
+            memory = None if self._is_upload(scope) else self.memory
+            body = _Body(receive, self._limit(scope), self.settings.body_timeout, memory)
+            with self.open_requests.one(_client_of(scope)), contextlib.closing(body):
                 await self.app(scope, body, answer)
         except WeftError as error:
             await answer.fail(error, scope, receive)
@@ -105,8 +111,13 @@ class Guard:
 
     def _limit(self, scope: Scope) -> int:
         """Bytes of this request's body: a file to import may be large, because it is not kept in memory."""
-        is_upload = scope["method"] == "POST" and scope["path"] == UPLOADS
-        return self.settings.upload_limit if is_upload else self.settings.body_limit
+        if scope["path"] == SIGN_IN:
+            # Read before anybody is known.
+            return _LARGEST_TOKEN
+        return self.settings.upload_limit if self._is_upload(scope) else self.settings.body_limit
+
+    def _is_upload(self, scope: Scope) -> bool:
+        return scope["method"] == "POST" and scope["path"] == UPLOADS
 
     def _is_ours(self, origin: str, host: str) -> bool:
         """Compared as text: whatever else an Origin may be is not parsed, and is not ours."""
@@ -123,8 +134,9 @@ class Guard:
 class _Body:
     """Passes a body on, up to the limit of bytes and as long as it arrives fast enough."""
 
-    def __init__(self, receive: Receive, limit: int, patience: float) -> None:
+    def __init__(self, receive: Receive, limit: int, patience: float, memory: BodiesInMemory | None) -> None:
         self.receive = receive
+        self.memory = memory
         self.limit = limit
         self.patience = patience
         self.received = 0
@@ -146,11 +158,20 @@ class _Body:
                 "the request body arrives too slowly", hint="send it at once, or in parts"
             ) from None
         if message["type"] == "http.request":
-            self.received += len(message.get("body", b""))
-            self.complete = not message.get("more_body", False)
-            if self.received > self.limit:
+            body: bytes = message.get("body", b"")
+            size = len(body)
+            if self.received + size > self.limit:
                 raise _TooLargeError
+            if self.memory is not None:
+                self.memory.take(size)
+            self.received += size
+            self.complete = not message.get("more_body", False)
         return message
+
+    def close(self) -> None:
+        """The request is answered, and its body no longer held."""
+        if self.memory is not None:
+            self.memory.give_back(self.received)
 
 
 class _Answer:

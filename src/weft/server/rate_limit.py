@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from weft.errors import RateLimitedError
+from weft.errors import RateLimitedError, UnavailableError
 
 _MOST_CLIENTS = 10_000
 """Clients that are remembered; the one that called longest ago is forgotten first."""
@@ -70,6 +70,23 @@ class OpenRequests:
                 self._open[client] = left
             else:
                 del self._open[client]
+
+
+@dataclass(slots=True)
+class BodiesInMemory:
+    """Bytes of the bodies that are held for requests which are not answered yet."""
+
+    most: int
+    _held: int = 0
+
+    def take(self, size: int) -> None:
+        """Hold so many more; raises `UnavailableError` over the limit. In the event loop only."""
+        if self._held + size > self.most:
+            raise UnavailableError("the server holds too many large requests", hint="try again in a moment")
+        self._held += size
+
+    def give_back(self, size: int) -> None:
+        self._held -= size
 
 
 def seconds(retry_after: float) -> str:

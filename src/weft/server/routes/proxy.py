@@ -31,7 +31,7 @@ from weft.runtime.proxy.recorder import Recorder
 from weft.runtime.proxy.recording import StartedExchange, StartExchange
 from weft.runtime.proxy.upstream import Upstreams, answer_headers, request_headers
 from weft.runtime.proxy.wires import Wire, WireError
-from weft.server.auth import Authenticator, token_in
+from weft.server.auth import Authenticator, Client, token_in
 from weft.server.proxy_errors import PREFIX, error_answer
 from weft.server.wire import JsonAnswer, address_of
 from weft.server.worker_threads import in_thread
@@ -63,13 +63,15 @@ async def _forward(request: Request, wire: Wire) -> Response:
     service: ProxyService = request.app.state.proxy
     service.recorder.begin_forwarding()
     try:
+        # Before the body is read: a stranger's is not.
+        client = await in_thread(request, lambda: _client(request))
         incoming = IncomingRequest(
             wire=wire,
             headers={name.lower(): value for name, value in request.headers.items()},
             data=await request.body(),
             query=request.url.query,
         )
-        caller, admitted = await in_thread(request, lambda: _admit(request, service, incoming))
+        caller, admitted = await in_thread(request, lambda: _admit(client, service, incoming))
         call = _Call(service, caller, admitted, began)
         match admitted.policy.mode:
             case ProxyMode.STRICT:
@@ -85,11 +87,14 @@ async def _forward(request: Request, wire: Wire) -> Response:
         service.recorder.end_forwarding()
 
 
-def _admit(
-    request: Request, service: ProxyService, incoming: IncomingRequest
-) -> tuple[Caller, AdmittedRequest]:
+def _client(request: Request) -> Client:
     authenticator: Authenticator = request.app.state.authenticator
-    client = authenticator.client(proxy_token(request), address_of(request))
+    return authenticator.client(proxy_token(request), address_of(request))
+
+
+def _admit(
+    client: Client, service: ProxyService, incoming: IncomingRequest
+) -> tuple[Caller, AdmittedRequest]:
     token = ProxyToken(key=client.token_key, id=client.token_id)
     caller = client.grove.caller
     return caller, admit_request(caller, token, service.upstreams, incoming)
