@@ -139,7 +139,7 @@ class _Body:
         self.memory = memory
         self.limit = limit
         self.patience = patience
-        self.received = 0
+        self.received: int = 0
         self.complete = False
         self.began: float | None = None
 
