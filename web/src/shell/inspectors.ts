@@ -6,6 +6,8 @@ type Load = () => Promise<{ default: Component }>;
 
 export const INSPECTORS: Partial<Record<Panel, Load>> = {
   context: () => import("../context/ContextPanel.svelte"),
+  collaborator: () => import("../collaborator/CollaboratorPanel.svelte"),
   provenance: () => import("../provenance/ProvenancePanel.svelte"),
+  run: () => import("../run/RunPanel.svelte"),
   tokens: () => import("../tokens/TokensPanel.svelte"),
 };
