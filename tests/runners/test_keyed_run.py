@@ -8,6 +8,7 @@ from tests.runners.stage import staged
 
 from weft.errors import ConflictError, ProviderError, Trouble
 from weft.grove.grove import open_grove
+from weft.runtime.generation.stream import TextChunk
 from weft.runtime.runners.options import AskOptions
 from weft.testing import START, Gate, SteppingClock
 
@@ -21,6 +22,9 @@ def test_a_repeated_key_returns_the_first_answer_and_says_nothing(address, tmp_p
         again = stage.tree.ask("Who invented zeppelins?", **ask)
         assert (again.run, again.node, again.question) == (first.run, first.node, first.question)
         assert again.notices == first.notices != ()
+        with stage.tree.ask_stream("Who invented zeppelins?", **ask) as stream:
+            told = "".join(event.text for event in stream if isinstance(event, TextChunk))
+        assert told == first.text
         assert len(stage.sent) == 1
         assert len(stage.tree.path) == 3
         with pytest.raises(ConflictError, match="used for another request"):

@@ -14,12 +14,13 @@ from weft.runtime.coordination.idempotency import (
     error_to_wire,
 )
 from weft.runtime.generation.start_call import HOLD_SECONDS
-from weft.runtime.generation.stream import EventChannel, Notice
+from weft.runtime.generation.stream import EventChannel, Notice, TextChunk
 from weft.runtime.operations.executor import Caller
 from weft.runtime.runners.options import AskOptions, Runner
 from weft.runtime.runners.run import RunnerRun
 from weft.runtime.runners.run_events import RunnerEvent
 from weft.runtime.views.reader import Reader
+from weft.tree.content import plain_text
 from weft.tree.json import JsonValue
 
 _PATIENCE = 600.0
@@ -141,10 +142,13 @@ class KeyedRun:
         for message in told["notices"]:
             self.channel.put(Notice((0,), message))
         node, error = told["node"], told["error"]
+        reply = None if node is None else Reader.of(self._caller).node(told["tree"], node)
+        if reply is not None:
+            self.channel.put(TextChunk(0, plain_text(reply.content)))
         self.channel.put(
             Finished(
                 ending=Ending(told["ending"]),
-                reply=None if node is None else Reader.of(self._caller).node(told["tree"], node),
+                reply=reply,
                 note=told["note"],
                 error=None if error is None else error_from_wire(error),
                 turns=told["turns"],
