@@ -96,7 +96,7 @@ def result_schema(operation: type[Editing]) -> Schema:
     schema = _schema(annotation, value_schemas())
     if "$ref" in schema:
         return {"type": "object", "allOf": [schema]}
-    return schema if schema.get("type") in {"array", "integer"} else {"type": "object"}
+    return schema if schema.get("type") in {"array", "boolean", "integer", "string"} else {"type": "object"}
 
 
 def _describe(kind: type, schemas: dict[str, Schema]) -> Schema:

@@ -100,7 +100,9 @@ def operation(name: str, summary: str, description: str, value: str = "", /, **f
 
 def described(name: str, summary: str, description: str, schema: Schema, status: int = 200) -> dict[str, Any]:
     """The same with the schema of the whole answer."""
-    content = {"application/json": {"schema": schema}}
+    # FastAPI takes an answer without a type for text.
+    whole = {"type": "object", "allOf": [schema]} if "$ref" in schema else schema
+    content = {"application/json": {"schema": whole}}
     responses = {status: {"description": description, "content": content}}
     return {"operation_id": name, "summary": summary, "responses": responses}
 
