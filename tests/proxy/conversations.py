@@ -13,7 +13,7 @@ from weft.ids import new_ulid
 from weft.runtime.proxy.client_signs import read_signs
 from weft.runtime.proxy.exchange import Exchange
 from weft.runtime.proxy.history import HistoryPart, Side, history_part, ordered, read_history
-from weft.runtime.proxy.recording import RecordedExchange, RecordExchange
+from weft.runtime.proxy.recording import RecordedExchange, RecordExchange, StartExchange
 from weft.runtime.proxy.sessions import ProxyRecords
 from weft.runtime.proxy.wires import Wire
 from weft.tree.content import blocks_of
@@ -39,10 +39,11 @@ class Desk:
         cut: int | None = None,
         error: str = "",
         is_exact: bool = True,
+        started: datetime | None = None,
     ) -> RecordedExchange:
         """Record one exchange; `cut` is how much of a streamed answer came.
 
-        Not exact: the path has more than the history says, as after an interruption.
+        With `started`, only the request is written, as if the server had ended then. Not exact: the path has more than the history says, as after an interruption.
         """
         number = next(self.numbers)
         given = {"model": "model-1", **body}
@@ -65,7 +66,7 @@ class Desk:
             policy="record",
             received=data,
             sent=data,
-            requested_at=datetime.now(UTC),
+            requested_at=started or datetime.now(UTC),
             responded_at=datetime.now(UTC),
             status=said.status,
             is_stream=bool(given.get("stream")) and said.status == 200,
@@ -73,6 +74,8 @@ class Desk:
             body=reply if cut is None else reply[:cut],
             error=error,
         )
+        if started is not None:
+            return RecordedExchange(started=self.grove.perform(StartExchange(exchange=exchange)), reply=None)
         recorded = self.grove.perform(RecordExchange(exchange=exchange))
         if is_exact:
             self.check(wire, given, recorded)

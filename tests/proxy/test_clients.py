@@ -1,6 +1,7 @@
 """Histories in the manner of each client: every later request finds its parent, every tree equals its histories."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.covers import covers
@@ -10,6 +11,7 @@ from tests.statements import statements
 
 from weft.runtime.proxy.client_signs import Purpose
 from weft.runtime.proxy.parent_search import Link
+from weft.runtime.proxy.unfinished import close_unfinished
 from weft.runtime.proxy.wires import Wire
 
 REMINDER = "<system-reminder>\nToday is Monday.\n</system-reminder>"
@@ -619,6 +621,21 @@ def test_responses_by_id_and_by_reference_find_their_node(desk):
     assert desk.texts(third) == ["hi", "ho", "more", "two", "end", "answer 3"]
 
 
+@covers("proxy.completions")
+def test_a_document_is_continued_where_it_ended(desk):
+    def complete(prompt, said):
+        return desk.send(Wire.COMPLETIONS, {"prompt": prompt}, Answer(text=said), is_exact=False)
+
+    first = complete("It was late.", " The lamp burned")
+    second = complete("It was late. The lamp burned low, and", " nobody came.")
+    again = complete("It was late. The lamp burned low, and", " she left.")
+    other = complete("It was late.", " The fog came in")
+    one_tree(first, second, again, other)
+    assert "".join(desk.texts(again)) == "It was late. The lamp burned low, and she left."
+    assert again.started.node == second.started.node
+    assert other.started.node == first.started.node
+
+
 @covers("proxy.edited-history")
 def test_an_edited_question_is_a_branch_even_if_the_later_turns_are_kept(desk):
     def u(words):
@@ -685,6 +702,20 @@ def test_an_answer_that_is_passed_on_to_another_question_is_no_compaction(desk):
     )
     review = chat(desk, {"role": "user", "content": "Review: the lamp burns low on the quay tonight"})
     assert review.started.link is Link.ROOT
+
+
+@covers("proxy.strict")
+def test_what_a_server_left_open_is_closed_when_the_next_one_starts(desk, loom):
+    given = {"messages": [{"role": "user", "content": "hello"}]}
+    now = datetime.now(UTC)
+    old = desk.send(Wire.CHAT, given, started=now - timedelta(hours=2))
+    new = desk.send(Wire.CHAT, {"messages": [{"role": "user", "content": "hi"}]}, started=now)
+    assert close_unfinished(loom.caller) == 1
+    assert close_unfinished(loom.caller) == 0
+    assert [row.error for row in desk.records.requests(old.started.session)] == [
+        "the server ended before the answer"
+    ]
+    assert [row.error for row in desk.records.requests(new.started.session)] == [""]
 
 
 def test_what_no_database_can_keep_is_recorded_all_the_same(desk):

@@ -333,6 +333,49 @@ def test_a_strict_token_refuses_what_it_cannot_record(tmp_path, script):
         assert proxy.upstream.heard == []
 
 
+@covers("proxy.through-the-engine")
+def test_a_fitted_request_is_kept_as_it_came_and_as_it_was_sent(proxy, token, loom):
+    loom.proxy.set_policy(token[1].id, "fit", window=1_500)
+    long = [
+        {"role": role, "content": f"{turn} " + "word " * 200}
+        for turn in range(10)
+        for role in ("user", "assistant")
+    ]
+    client = proxy.openai(token[0])
+    messages = [*long, {"role": "user", "content": "and now?"}]
+    said = client.chat.completions.with_raw_response.create(model="gpt-4o", messages=messages)
+    assert said.headers["weft-changed"].startswith("cut")
+    proxy.recorded()
+    (session,) = trees_of(proxy, token)
+    (request,) = loom.proxy.requests(session.id)
+    assert request.changed == said.headers["weft-changed"]
+    sent = proxy.upstream.heard[0]
+    assert loom.evidence.request(request.tree_id, request.reply) == sent.body
+    assert request.received_sha256 != hashlib.sha256(sent.body).hexdigest()
+    assert len(loom.proxy.history(request.tree_id, request.node)) == 21
+    with pytest.raises(openai.BadRequestError, match="prompt is too long"):
+        system = {"role": "system", "content": "rule " * 3_000}
+        client.chat.completions.create(model="gpt-4o", messages=[system, *messages])
+    assert loom.verify().valid
+
+
+def test_a_body_in_chunks_that_is_too_large_is_refused_in_the_wires_shape(proxy, token):
+    parts = urlsplit(proxy.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+    with contextlib.suppress(ConnectionError):
+        connection.request(
+            "POST",
+            "/v1/messages",
+            (b"x" * 50_000 for _ in range(12)),
+            {"x-api-key": token[0]},
+            encode_chunked=True,
+        )
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["type"]) == (413, "error")
+    connection.close()
+    assert proxy.upstream.heard == []
+
+
 @covers("proxy.spend-caps")
 def test_spend_caps_apply(proxy, token, loom):
     client = proxy.openai(token[0])

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from weft import __version__
 from weft.errors import CODES, InvalidInputError, NotFoundError, WeftError
 from weft.grove.grove import Grove
+from weft.runtime.proxy.unfinished import close_unfinished
 from weft.runtime.proxy.upstream import Upstreams
 from weft.runtime.proxy.wires import WireError
 from weft.server.auth import Authenticator, ServerSettings
@@ -69,6 +70,8 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         _set_up(app, chosen)
+        if not grove.caller.store.read_only:
+            await anyio.to_thread.run_sync(close_unfinished, grove.caller)
         yield
         app.state.stopping.set()
         # Recorded while the grove is open: the caller closes it after this.

@@ -19,8 +19,9 @@ from weft.runtime.operations.trees import Plant
 from weft.runtime.proxy.answer_writer import NO_COST, AnswerWriter, Cost, StartedExchange, add_reply_keys
 from weft.runtime.proxy.client_signs import Purpose
 from weft.runtime.proxy.compaction import find_transcript
+from weft.runtime.proxy.continued_document import find_document
 from weft.runtime.proxy.exchange import Exchange, RequestFacts
-from weft.runtime.proxy.history import Side, chain_of, chain_start
+from weft.runtime.proxy.history import Side, chain_of, chain_start, digest_of, history_part
 from weft.runtime.proxy.parent_search import (
     Link,
     ParentSearch,
@@ -50,6 +51,7 @@ from weft.store.proxy_rows import (
 from weft.store.request_records import save_manifest
 from weft.store.rows import AGENT_TYPES, NodeRow, TreeState, permission_bits
 from weft.tree.agent import SUBJECT, AgentType, Permission
+from weft.tree.content import Text
 from weft.tree.edge import SourceRole
 from weft.tree.json import JsonValue
 from weft.tree.json_names import to_microseconds
@@ -125,6 +127,8 @@ class _Request:
         self.facts = RequestFacts.of(exchange.wire, self.body)
         self.parts = resolve_references(scope.transaction, self.token, self.facts.history)
         self.purpose = self.signs.purpose
+        self.alias: bytes | None = None
+        """The hash of a whole document, where its last node holds only what is new."""
 
     def write(self) -> StartedExchange:
         # The grove is locked before the tree, as in every operation that needs both.
@@ -174,6 +178,8 @@ class _Request:
             if draft.role is Role.ASSISTANT:
                 before = before_key(self.parts, draft.last + 1)
                 add_reply_keys(self.transaction, self.token, parent, draft.parts, before, is_answer=False)
+        if self.alias is not None:
+            add_key(self.transaction, self.token, self.alias, parent)
         return made
 
     @property
@@ -204,6 +210,8 @@ class _Request:
             if rows and rows[-1].more is not None:
                 row = rows[-1]
                 return Place(link=Link.RESPONSE, tree=row.tree, node=row.node, chain=row.more or start)
+        if self.exchange.wire is Wire.COMPLETIONS:
+            return self._continued_document(start)
         tree = head = None
         if session is not None:
             is_new_window = bool(session.window and self.signs.window and session.window != self.signs.window)
@@ -219,6 +227,19 @@ class _Request:
         elif place.summary is not None:
             change_request(self.transaction, place.summary.key, purpose=Purpose.COMPACTION.value)
         return place
+
+    def _continued_document(self, start: bytes) -> Place | None:
+        """The place of a prompt that continues a known document: the node holds only what is new of it."""
+        whole = ParentSearch(self.transaction, self.token, self.parts, start).find()
+        if whole is not None or len(self.parts) != 1:
+            return whole
+        prompt = self.parts[0].content
+        known = find_document(self.transaction, self.token, prompt.text if isinstance(prompt, Text) else "")
+        if known is None:
+            return None
+        self.alias = chain_of(self.parts, start)[-1]
+        self.parts = [history_part(Side.CLIENT, 0, Text(known.rest))] if known.rest else []
+        return Place(link=Link.PREFIX, tree=known.tree, node=known.node, chain=digest_of("rest", self.alias))
 
     def _joined_session(self, place: Place) -> SessionRow | None:
         """Of a client without ids: the session of the tree that its history is in."""
