@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk, SteppingClock
 from tests.covers import covers
+from tests.proxy.conversations import Desk as ProxyDesk
 from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -21,6 +22,7 @@ from weft.errors import CODES
 from weft.ids import new_ulid
 from weft.runtime.collaboration.run_log import RunLog
 from weft.runtime.operations.approvals import AskApproval
+from weft.runtime.proxy.wires import Wire
 from weft.runtime.tools.mcp_servers import McpServer
 from weft.runtime.tools.settings import AddToolServer
 from weft.store.jobs import enqueue
@@ -109,6 +111,11 @@ EVERY = {
     "spend": "spend",
     "spend cap": "spend cap 5",
     "models": "models anthropic --offline",
+    "proxy": "proxy",
+    "proxy ls": "proxy ls",
+    "proxy requests": "proxy requests 1",
+    "proxy lost": "proxy lost Marie",
+    "proxy policy": "proxy policy TOKEN fit --window 60000",
     "endpoints": "endpoints",
     "endpoints ls": "endpoints ls",
     "endpoints add": "endpoints add lab https://lab.example/v1",
@@ -226,6 +233,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     desk.ok("approvals", "grant", "Muse", "readUrl")
     with weft.open(desk.address, clock=desk.clock) as opened:
         request = waiting_request(opened, opened.tree("Marie").id, two)
+        ProxyDesk(opened).send(Wire.CHAT, {"messages": [{"role": "user", "content": "hello"}]})
     trust = str(Path(__file__).with_name("trust.pem"))
     desk.ok("authority", "add", "http://localhost/tsa", "--trust", trust)
     desk.ok("bookmark", one)
