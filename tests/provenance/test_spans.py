@@ -124,6 +124,7 @@ def test_what_was_sent_is_not_sent_again_and_what_was_refused_is(spoken):
     assert len(more.get_finished_spans()) == 1
 
 
+@pytest.mark.outer
 @covers("otel.attempts-as-spans")
 def test_a_collector_gets_them_by_otlp(spoken):
     received: list[ExportTraceServiceRequest] = []

@@ -61,6 +61,7 @@ def test_an_address_that_is_no_public_server_is_not_kept(owner, url):
     assert SavedEndpoints().all() == {}
 
 
+@pytest.mark.outer
 @covers("security.canary-key")
 def test_a_key_is_written_and_never_read_back_on_any_route(client, loom, owner, foreign, caplog):
     caplog.set_level(logging.DEBUG)
