@@ -6231,7 +6231,7 @@ export interface operations {
                 "application/json": {
                     /** @description The agent that answers; default: the default agent. */
                     agent?: string;
-                    /** @description How long a tool with effects waits for a person's approval on any face; default: it is refused where the caller cannot ask a person, and over HTTP it waits two minutes. */
+                    /** @description How long it waits for a person's approval on any face, for a tool with effects or a missing permission; default: refused where the caller cannot ask a person, and over HTTP two minutes. */
                     approvalSeconds?: number;
                     /** @description Items of the question: notes, pages, documents, nodes. */
                     attachments?: string[];
@@ -6434,6 +6434,8 @@ export interface operations {
                 "application/json": {
                     /** @description Its name or id; default: the grove's. */
                     agent?: string;
+                    /** @description How long it waits for a person's approval on any face, for a tool with effects or a missing permission; default: refused where the caller cannot ask a person, and over HTTP two minutes. */
+                    approvalSeconds?: number;
                     /** @description What this run may cost; the grove's spend caps hold as well. */
                     dollars?: number | string;
                     /** @description What counts tokens: an estimator, a function, or a name. */
