@@ -1,11 +1,13 @@
 """A permission that a collaborator lacks: granted by an owner for one command, or for one tree."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.collaboration.stage import MUSE, run, workshop
 from tests.covers import covers
 
+import weft
 from weft.tree.agent import Permission
 
 AWARE = (Permission.LOOM_AWARE,)
@@ -60,3 +62,18 @@ def test_where_no_person_is_present_or_one_denies_the_command_is_refused(address
         refused = run(grove, tree, approval_seconds=seconds).result().results[0]
         assert refused.error.code == "PERMISSION_DENIED"
         assert not decided(grove, tree, grove.approvals.deny).ok
+
+
+@covers("permission.granted-in-tree")
+def test_grants_at_once_in_many_trees_are_all_kept_and_no_file_brings_one(address, tmp_path):
+    with workshop(address, [], permissions=AWARE) as (grove, *_):
+        trees = [grove.plant(f"Tree {number}") for number in range(6)]
+        with ThreadPoolExecutor(6) as many:
+            list(many.map(lambda each: grove.approvals.grant(each, MUSE, permission="loom_write"), trees))
+        assert [len(grove.approvals.grants(each)) for each in trees] == [1] * 6
+        assert grove.verify().findings == ()
+        grove.export(tmp_path / "out.json", [trees[0]])
+    with weft.open(str(tmp_path / "other.db")) as other:
+        other.plant("Mine")
+        other.import_(tmp_path / "out.json")
+        assert [other.approvals.grants(each) for each in other.trees()] == [[], []]

@@ -1,20 +1,21 @@
 """Grants: what an agent may do in one tree without being asked, beyond its own rights and policies.
 
-They are part of the tree's preferences, so that they are verified, undone and moved like them.
+They are part of the grove's preferences, so that they are verified and undone like them, and no file that is
+imported brings any.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 from sqlalchemy import select
 
 from weft.errors import InvalidInputError, NotFoundError
 from weft.runtime.operations.agents import require_person
 from weft.runtime.operations.executor import Editing
-from weft.runtime.operations.grove_rows import change_tree
+from weft.runtime.operations.node_values import heading_of
 from weft.runtime.operations.permissions import agent_row
-from weft.runtime.operations.scope import Scope, dump_json
+from weft.runtime.operations.scope import Scope
+from weft.runtime.operations.settings import load_settings, record_change
 from weft.store import schema
 from weft.store.lookup import find_agent
 from weft.store.rows import TreeState
@@ -25,14 +26,18 @@ from weft.tree.approval import ApprovalSubject, TreeGrants
 from weft.tree.content import check_text
 
 GRANTS = "grants"
-"""The tree's preference with all of this: agent → subject → names."""
+"""The preference with all of this: tree → agent → subject → names."""
 _LONGEST_NAME = 200
 _MOST_NAMES = 1_000
 
 
-def load_grants(session: Session, tree: int) -> dict[str, dict[str, list[str]]]:
+_Grants = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+def load_grants(session: Session, tree: int) -> _Grants:
     """The grants in a tree, by agent and subject."""
-    return _preferences(session, tree).get(GRANTS) or {}
+    every: Mapping[str, _Grants] = load_settings(session).get(GRANTS) or {}
+    return every.get(heading_of(session, tree).ulid) or {} if every else {}
 
 
 def granted(session: Session, tree: int, agent: str, subject: ApprovalSubject) -> frozenset[str]:
@@ -59,19 +64,27 @@ def put_grant(
     scope: Scope, tree: TreeState, agent: str, subject: ApprovalSubject, name: str, *, allowed: bool
 ) -> bool:
     """Add a grant or remove it; False if it was so already."""
-    preferences = _preferences(scope.transaction, tree.key)
-    grants: dict[str, dict[str, list[str]]] = preferences.get(GRANTS) or {}
-    names = {*grants.get(agent, {}).get(subject.value, ())}
+    # Locked first: grants in two trees at once change one value.
+    scope.transaction.grove_state()
+    before = load_settings(scope.transaction)
+    every: Mapping[str, _Grants] = before.get(GRANTS) or {}
+    here = every.get(tree.ulid) or {}
+    own = here.get(agent) or {}
+    names = {*own.get(subject.value, ())}
     if (name in names) == allowed:
         return False
     names = names | {name} if allowed else names - {name}
     if len(names) > _MOST_NAMES:
         raise InvalidInputError(f"an agent has at most {_MOST_NAMES:,} grants in a tree")
-    grants = {**grants, agent: {**grants.get(agent, {}), subject.value: sorted(names)}}
-    grants = {each: own for each, given in grants.items() if (own := {k: v for k, v in given.items() if v})}
-    changed = {**preferences, GRANTS: grants} if grants else _without(preferences, GRANTS)
-    change_tree(scope, tree, {"preferences": dump_json(changed)})
+    after = _put(every, tree.ulid, _put(here, agent, _put(own, subject.value, sorted(names))))
+    record_change(scope, before, _put(before, GRANTS, after), [GRANTS])
     return True
+
+
+def _put(values: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """With a value of that name; without one that is empty."""
+    rest = {each: old for each, old in values.items() if each != name}
+    return {**rest, name: value} if value else rest
 
 
 class Grant(Editing, verb="grant", access=MemberRole.OWNER):
@@ -99,15 +112,3 @@ class Grant(Editing, verb="grant", access=MemberRole.OWNER):
         if not put_grant(scope, tree, agent, self.subject, name, allowed=self.allowed) and not self.allowed:
             raise NotFoundError(f"{name} is not granted here")
         return tree_grants(scope.transaction, tree.key)
-
-
-def _preferences(session: Session, tree: int) -> dict[str, Any]:
-    trees = schema.trees
-    stored: Mapping[str, Any] = orjson.loads(
-        session.execute(select(trees.c.preferences).where(trees.c.key == tree)).scalar_one()
-    )
-    return dict(stored)
-
-
-def _without(preferences: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {each: value for each, value in preferences.items() if each != name}

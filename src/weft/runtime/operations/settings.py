@@ -47,7 +47,7 @@ class Prefer(Editing, verb="set preferences", access=MemberRole.OWNER):
         after = _changed(before, self.settings)
         check_calibration(self.settings, before)
         names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-        _record_change(scope, before, after, sorted(names))
+        record_change(scope, before, after, sorted(names))
 
 
 class ChangeSettings(Editing, verb="set preferences", access=MemberRole.OWNER):
@@ -58,12 +58,13 @@ class ChangeSettings(Editing, verb="set preferences", access=MemberRole.OWNER):
     def apply(self, scope: Scope) -> None:
         scope.open_grove()
         before = load_settings(scope.transaction)
-        _record_change(scope, before, _without_none({**before, **self.settings}), sorted(self.settings))
+        record_change(scope, before, _without_none({**before, **self.settings}), sorted(self.settings))
 
 
-def _record_change(
+def record_change(
     scope: Scope, before: Mapping[str, Any], after: Mapping[str, Any], names: Sequence[str]
 ) -> None:
+    """Write the grove's preferences as they are to be, and record what changed."""
     if after != before:
         put_preferences(scope, after)
         was, now = ({name: each.get(name) for name in names} for each in (before, after))
