@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from weft.cli.arguments import flag, option
 from weft.cli.session import CliSession
-from weft.errors import InvalidInputError, NotFoundError
+from weft.errors import InvalidInputError, NotFoundError, UnavailableError
 from weft.tree.agent import ANALYST, Permission, parse_permissions
 
 if TYPE_CHECKING:
@@ -203,16 +203,30 @@ def telemetry(
     sender = AttemptExporter(EventLog(caller.store, caller.actor), exporter, begin, contents=content)
     total = 0
     while True:
-        sent, complete = sender.send_batch()
+        try:
+            sent, complete = sender.send_batch()
+        except UnavailableError as error:
+            if not follow:
+                raise
+            session.out.message(f"{error.message}; trying again")
+            time.sleep(_POLL)
+            continue
         total += sent
         if sender.cursor is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text(sender.cursor)
+            _remember(kept, sender.cursor)
         if complete and not follow:
             break
         if complete:
             time.sleep(_POLL)
     session.out.result({"sent": total, "cursor": sender.cursor}, str(total), f"sent {total:,} spans")
+
+
+def _remember(file: Path, cursor: str) -> None:
+    """Whole or not at all: half a cursor would be none."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f"{file.name}.new")
+    beside.write_text(cursor)
+    beside.replace(file)
 
 
 def _state_folder() -> Path:
