@@ -132,6 +132,7 @@ INNER = {
     **dict.fromkeys(("KeepEnvelope", "KeepResult", "ReportCached"), "generations keep what they sent"),
     **dict.fromkeys(("Certify", "CheckToolServer"), "background work notes what another machine answered"),
     "AttachAll": "Attach, for several items",
+    "CloseUnfinished": "the proxy closes what a dead process left",
     "ChangeSettings": "the one writer of the settings, below the operations that name them",
     "Extend": "the lease of a generation",
     "ImportChat": "one chat of an import",

@@ -2,9 +2,18 @@
 
 import base64
 import json
+import os
 
 import pytest
+from sqlalchemy import select
 from tests.covers import covers
+from tests.growing import grow
+
+from weft.store import schema
+from weft.store.tree_queries import node_row
+
+_STEPS = 40_000 if os.environ.get("WEFT_PROVE") else 4_000
+"""Of a path with two and a half nodes a step; fewer than the whole tell its size as well."""
 
 
 @pytest.fixture
@@ -189,3 +198,21 @@ def test_a_tree_is_planted_from_an_empty_object_and_not_from_nothing(owner):
     refused = owner("POST", "/api/trees")
     assert (refused.status_code, refused.json()["code"]) == (400, "INVALID_INPUT")
     assert owner.post("/api/trees", {}).json()["title"] == "Untitled"
+
+
+@covers("http.skeleton-size")
+def test_the_skeleton_of_a_hundred_thousand_nodes_is_one_answer_of_at_most_one_and_a_half_megabytes(
+    owner, loom, figure
+):
+    tree = loom.plant("Large", "Root.")
+    store = loom.caller.store
+    with store.read() as session:
+        key = session.execute(select(schema.trees.c.key).where(schema.trees.c.ulid == tree.id)).scalar_one()
+        root = node_row(session, key, 1)
+    # A number that no node has, as after a call of a model.
+    store.write(lambda transaction: transaction.take_key(transaction.tree_state(key)))
+    grow(store, key, root, _STEPS, zigzag=True)
+    answer = owner.get(f"/api/trees/{tree.id}/skeleton", headers={"Accept-Encoding": "gzip"})
+    size = int(answer.headers["content-length"]) * 100_000 // answer.json()["nodes"]
+    assert size <= 1_500_000
+    figure("bytes of the skeleton of 100,000 nodes", f"{size:,}")

@@ -1,5 +1,6 @@
 """What routes share: JSON bodies and answers, errors, the client, the OpenAPI document."""
 
+import gzip
 import json
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -28,6 +29,8 @@ NAME: Schema = {"type": "string", "minLength": 1}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 _LONG = 50_000
+_QUICKLY = 3
+"""The level of compression."""
 LONGEST_ID = 500
 _DEEPEST = 100
 
@@ -210,6 +213,16 @@ async def answer(request: Request, work: Callable[[], object]) -> JsonAnswer:
 def address_of(request: Request) -> str:
     """Where a request comes from."""
     return request.client.host if request.client else ""
+
+
+def compressed(request: Request, response: Response) -> Response:
+    """A large answer as gzip, where the client takes that. Only for answers that hold no secret."""
+    takes = {each.partition(";")[0].strip() for each in request.headers.get("accept-encoding", "").split(",")}
+    response.headers["Vary"] = "Accept-Encoding"
+    if "gzip" in takes and len(response.body) > _LONG:
+        response.body = gzip.compress(response.body, _QUICKLY)
+        response.headers.update({"Content-Encoding": "gzip", "Content-Length": str(len(response.body))})
+    return response
 
 
 async def client_of(request: Request) -> Client:

@@ -16,7 +16,7 @@ from weft.server.idempotency import KeyedRoute
 from weft.server.json_fields import form_of
 from weft.server.query import query_of, read_query
 from weft.server.routes.operations import parameters_in, path_parameters, path_values, whole_number
-from weft.server.wire import ERRORS, AuthenticatedClient, answer, operation
+from weft.server.wire import ERRORS, AuthenticatedClient, answer, compressed, operation
 from weft.server.worker_threads import in_thread
 from weft.tree.reference import TargetKind
 
@@ -490,7 +490,7 @@ def _add(view: ViewRoute) -> None:
         response = await answer(request, lambda: view.read(client.grove, at, options))
         # A browser may keep it, and asks whether it is still the same.
         response.headers.update({"ETag": tag, "Cache-Control": "private, no-cache"})
-        return response
+        return await in_thread(request, lambda: compressed(request, response))
 
     query: dict[str, Any] = {"parameters": []} if view.options is None else query_of(view.options)
     router.add_api_route(
