@@ -86,16 +86,16 @@ def pair_up(parts: Sequence[Part]) -> list[Part]:
     if not any(isinstance(block, ToolCall | ToolResult) for part in parts for block in part.blocks):
         return list(parts)
     traffic = [tools_in(part.blocks) for part in parts]
-    found: list[Part] = []
+    in_order: list[Part] = []
     for paired in in_pairs(traffic):
         part = parts[paired.place]
         blocks = tuple(block for block in part.blocks if _stays(block, paired))
         if len(blocks) == len(part.blocks):
-            found.append(part)
+            in_order.append(part)
         elif blocks:
             role = Role.USER if part.role is Role.TOOL and not paired.results else part.role
-            found.append(replace(part, blocks=blocks, role=role, alone=None))
-    return found
+            in_order.append(replace(part, blocks=blocks, role=role, alone=None))
+    return in_order
 
 
 def _stays(block: Block, paired: PairedPart) -> bool:
@@ -139,15 +139,15 @@ def _message(role: Role, members: Sequence[Part], names: Mapping[str, str] | Non
 
 def _joined(role: Role, members: Sequence[Part], names: Mapping[str, str] | None) -> list[Joined]:
     named = names is not None and len({part.author for part in members if part.author}) > 1
-    found: list[Joined] = []
+    joined: list[Joined] = []
     begun = False
     for part in members:
         # Nothing may stand in a tool's message but its results.
         given = part.heading if role is not Role.TOOL else ""
         heading = given or (heading_of(part.author, names or {}) if named and part.author else "")
-        found.append(Joined(part, len(members) > 1, begun, heading))
+        joined.append(Joined(part, len(members) > 1, begun, heading))
         begun = begun or bool(part.blocks or heading)
-    return found
+    return joined
 
 
 def _side(part: Part) -> Role:

@@ -219,13 +219,13 @@ class Envelope:
     @property
     def llm_messages(self) -> list[JsonObject]:
         """Messages in nobody's dialect, the system first."""
-        found: list[JsonObject] = []
+        messages: list[JsonObject] = []
         if self.memory_block:
             texts = [text for text in (self.system, self.memory_block) if text]
-            found.append({"role": "system", "content": [{"type": "text", "text": text} for text in texts]})
+            messages.append({"role": "system", "content": [{"type": "text", "text": text} for text in texts]})
         elif self.system:
-            found.append({"role": "system", "content": self.system})
-        return found + [message_to_wire(message) for message in self.messages]
+            messages.append({"role": "system", "content": self.system})
+        return messages + [message_to_wire(message) for message in self.messages]
 
     def to_openai(self, media: MediaReader | None = None) -> list[Fields]:
         """The messages for `client.chat.completions.create(messages=…)`; `media` reads pictures by their ref."""
@@ -271,12 +271,12 @@ class Envelope:
         return self.system_blocks[sum(bool(self.layer(each).text) for each in _STABLE) :]
 
     def _blocks(self, texts: Sequence[str]) -> list[RequestBlock]:
-        found = [self._tools_block()] if self.tools else []
-        found += [self._block(None, index, Text(text)) for index, text in enumerate(texts)]
+        blocks = [self._tools_block()] if self.tools else []
+        blocks += [self._block(None, index, Text(text)) for index, text in enumerate(texts)]
         for number, message in enumerate(self.messages):
             role = message.role.value
-            found += [self._block(number, index, block, role) for index, block in enumerate(message.blocks)]
-        return found
+            blocks += [self._block(number, index, block, role) for index, block in enumerate(message.blocks)]
+        return blocks
 
     def _tools_block(self) -> RequestBlock:
         tokens = sum(self.estimator.of_text(tool.json) + self.estimator.joint for tool in self.tools)

@@ -49,9 +49,9 @@ class Marker:
         return "{tokens}" in self.template
 
     def text(self, levels: int, tokens: int, first: str, last: str) -> str:
-        found = _filled(self.template, (f"{levels:,}", f"{tokens:,}", first, last))
-        if self.tokens_of(found) <= self.allowance:
-            return found
+        text = _filled(self.template, (f"{levels:,}", f"{tokens:,}", first, last))
+        if self.tokens_of(text) <= self.allowance:
+            return text
         # An exact count of unusual ids may pass the allowance; a marker never breaks a budget.
         return SHORT if self.tokens_of(SHORT) <= self.allowance else ""
 
@@ -160,14 +160,14 @@ def fit(sketch: Sketch, room: Room, rules: Rules) -> Fit:
     space = room.free - rules.marker.allowance
     if rules.marker.template or rules.strategy is Strategy.TRUNCATE_MIDDLE:
         space -= room.joints
-    found = _cut(sketch, room, rules, recent, space)
-    full = found is not None and found.tokens > space + rules.marker.allowance - room.opening
-    if found is not None and full and not _begins_with_user(sketch, found):
-        found = _cut(sketch, room, rules, recent, space - room.opening)
+    cut = _cut(sketch, room, rules, recent, space)
+    full = cut is not None and cut.tokens > space + rules.marker.allowance - room.opening
+    if cut is not None and full and not _begins_with_user(sketch, cut):
+        cut = _cut(sketch, room, rules, recent, space - room.opening)
     anchor = sketch.last_user
-    if found is not None and (anchor is None or not found.head <= anchor[0] < found.tail):
-        return found
-    if found is not None and anchor is not None:
+    if cut is not None and (anchor is None or not cut.head <= anchor[0] < cut.tail):
+        return cut
+    if cut is not None and anchor is not None:
         space = room.free - rules.marker.allowance - room.joints - anchor[1]
         with_anchor = _cut(sketch, room, rules, recent, space)
         if with_anchor is not None:
@@ -187,28 +187,28 @@ def _was_over(tail: Columns, free: int) -> bool:
     )
 
 
-def _begins_with_user(sketch: Sketch, found: Fit) -> bool:
+def _begins_with_user(sketch: Sketch, cut: Fit) -> bool:
     """Whether what is kept needs no other beginning: the path's own, a marker, or a user's message."""
-    if found.marker or sketch.start.sums[found.head] > sketch.start.sums[0]:
+    if cut.marker or sketch.start.sums[cut.head] > sketch.start.sums[0]:
         return True
     tail = sketch.tail
     # What is left out, or a list's system message, may stand there and says nothing.
-    index = found.tail - sketch.first
+    index = cut.tail - sketch.first
     while index < len(tail) and not tail.live(index):
         index += 1
     return index < len(tail) and tail.roles[index] == USER
 
 
-def _anchored(sketch: Sketch, rules: Rules, found: Fit, anchor: tuple[int, int]) -> Fit:
+def _anchored(sketch: Sketch, rules: Rules, cut: Fit, anchor: tuple[int, int]) -> Fit:
     """The cut with the last user message beside it, which the marker does not count among what is gone."""
     level, size = anchor
-    marker = _marker(sketch, rules.marker, found.head, found.tail, anchor=level)
+    marker = _marker(sketch, rules.marker, cut.head, cut.tail, anchor=level)
     tokens = rules.marker.tokens_of(marker)
-    return found._replace(
+    return cut._replace(
         anchor=level,
         marker=marker,
         marker_tokens=tokens,
-        tokens=found.tokens - found.marker_tokens + tokens + size,
+        tokens=cut.tokens - cut.marker_tokens + tokens + size,
     )
 
 
@@ -250,10 +250,10 @@ def window_of_grid(budget: int, window: int | None) -> int:
 
     Else a step could be longer than all that is kept.
     """
-    found = window or budget
-    while found > 2 * max(1, budget):
-        found //= 2
-    return found
+    grid = window or budget
+    while grid > 2 * max(1, budget):
+        grid //= 2
+    return grid
 
 
 def recent_start(tail: Columns, minimum: int, end: int | None = None) -> int:
@@ -275,15 +275,15 @@ def _cut(sketch: Sketch, room: Room, rules: Rules, recent: int, space: int) -> F
     What a marker was allowed and does not take is not lost: the recent nodes need not be shortened
     for it, and an exact cut keeps as much more.
     """
-    found = _cut_within(sketch, room, rules, recent, space) or _recent_alone(sketch, rules, recent, space)
-    if found is None or rules.step or not rules.marker.allowance:
-        return found
+    cut = _cut_within(sketch, room, rules, recent, space) or _recent_alone(sketch, rules, recent, space)
+    if cut is None or rules.step or not rules.marker.allowance:
+        return cut
     whole = space + rules.marker.allowance
-    left = whole - found.tokens
-    if found.tail < found.recent and sketch.tail.live(found.tail - sketch.first - 1) > left:
-        return found
-    more = _cut_within(sketch, room, rules, recent, whole - found.marker_tokens)
-    return more if more is not None and more.tokens <= whole else found
+    left = whole - cut.tokens
+    if cut.tail < cut.recent and sketch.tail.live(cut.tail - sketch.first - 1) > left:
+        return cut
+    more = _cut_within(sketch, room, rules, recent, whole - cut.marker_tokens)
+    return more if more is not None and more.tokens <= whole else cut
 
 
 def _recent_alone(sketch: Sketch, rules: Rules, recent: int, space: int) -> Fit | None:

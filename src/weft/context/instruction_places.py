@@ -69,10 +69,10 @@ def _places(plan: Plan, messages: Sequence[Message]) -> dict[int, list[Instructi
 
 
 def _with_places(messages: Sequence[Message], places: Mapping[int, Sequence[Instruction]]) -> "list[Message]":
-    found: list[Message] = []
+    placed: list[Message] = []
     for index, message in enumerate(messages):
-        found.append(message)
+        placed.append(message)
         if index in places:
             text = JOINT.join(clean(each.text).strip() for each in places[index])
-            found.append(Message(Role.SYSTEM, (Text(text),)))
-    return found
+            placed.append(Message(Role.SYSTEM, (Text(text),)))
+    return placed

@@ -232,7 +232,7 @@ def _placed(layout: Layout, request: ContextRequest) -> list[Placed]:
     newest = {each.item.id: each.item for each in rows if each.left_out is None} | dict(fresh)
     first: dict[str, ContextItem] = {}
     last: dict[str, tuple[str, int]] = {}
-    found: list[Placed] = []
+    placed: list[Placed] = []
     for each in rows:
         name, item = each.item.id, each.item
         if changed is Changed.REFRESH:
@@ -244,7 +244,7 @@ def _placed(layout: Layout, request: ContextRequest) -> list[Placed]:
         if each.left_out is None:
             last[name] = (item.sha256, revision + new)
         left_out = "" if each.left_out is None else each.left_out.value
-        found.append(
+        placed.append(
             Placed(
                 level=each.level,
                 item=item,
@@ -254,7 +254,7 @@ def _placed(layout: Layout, request: ContextRequest) -> list[Placed]:
                 first=new,
             )
         )
-    return found
+    return placed
 
 
 def _as_attached(shown: ContextItem, attached: ContextItem) -> ContextItem:

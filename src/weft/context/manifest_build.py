@@ -121,23 +121,23 @@ def _list_runs(listed: FittedList, start: int, stop: int) -> Iterator[tuple[int,
 def settings_of(plan: Plan) -> dict[str, JsonValue]:
     """All that a context was made with, so that it can be made again."""
     request = plan.request
-    found = {
+    stored = {
         camel(each.name): to_wire(getattr(request.preferences, each.name))
         for each in fields(request.preferences)
     }
-    found |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
-    found["truncationStep"] = request.rules.step
+    stored |= {"window": request.window, "mode": request.mode.value, "estimator": request.estimator.name}
+    stored["truncationStep"] = request.rules.step
     if request.masks is None:
-        del found["maskToolResults"], found["maskAbove"]
-    found["prefill"] = request.profile.prefill
+        del stored["maskToolResults"], stored["maskAbove"]
+    stored["prefill"] = request.profile.prefill
     if plan.layout is not None:
         settings = request.settings
-        found |= {
+        stored |= {
             "library": settings.library.value,
             "changed": settings.changed.value,
             "libraryShare": settings.library_share,
         }
-    return found
+    return stored
 
 
 class _Account:
@@ -162,15 +162,15 @@ class _Account:
         layout = self.plan.layout
         path = self._path()
         pruned = list(self.plan.pruned)
-        found: list[Piece] = [*self.plan.system.pieces]
+        pieces: list[Piece] = [*self.plan.system.pieces]
         if layout is not None:
-            found += [*self._layers(layers, layout), *layout.system.standing.pieces, *self._library(layout)]
-            found += [*self._system_extras(layout), *_stripped(layout)]
-        found += [*pruned, *path] if self.request.folded else path
+            pieces += [*self._layers(layers, layout), *layout.system.standing.pieces, *self._library(layout)]
+            pieces += [*self._system_extras(layout), *_stripped(layout)]
+        pieces += [*pruned, *path] if self.request.folded else path
         if layout is not None:
-            found += [*self._items(layout), *self._left_out_items(layout)]
-        found += [] if self.request.folded else pruned
-        return [*found, *self._after_document()]
+            pieces += [*self._items(layout), *self._left_out_items(layout)]
+        pieces += [] if self.request.folded else pruned
+        return [*pieces, *self._after_document()]
 
     def _path(self) -> list[Piece]:
         runs, pieces = _Runs(self.plan.offset), self._gaps()
@@ -270,11 +270,11 @@ class _Account:
         )
 
     def _additions(self) -> Iterator[Piece]:
-        of_text, found, marker = self.estimator.of_text, self.plan.cut, self.written.marker
+        of_text, cut, marker = self.estimator.of_text, self.plan.cut, self.written.marker
         if marker is not None:
-            tokens = found.marker_tokens
+            tokens = cut.marker_tokens
             if self.request.dialogue:
-                tokens = of_text(found.marker) + self._joint(self.by_part.get(id(marker)))
+                tokens = of_text(cut.marker) + self._joint(self.by_part.get(id(marker)))
             yield addition("marker", tokens, _MARKED)
         if self.written.preface is not None:
             tokens = of_text(self.request.preface) + self._joint(self.by_part.get(id(self.written.preface)))

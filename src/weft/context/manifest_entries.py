@@ -60,7 +60,7 @@ class ManifestEntry:
     """The last id of a stretch."""
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {
+        wire: dict[str, JsonValue] = {
             "kind": self.kind.value,
             "id": self.id,
             "tokens": self.tokens,
@@ -69,10 +69,10 @@ class ManifestEntry:
             "reason": self.reason,
         }
         if self.position is not None:
-            found["position"] = self.position
+            wire["position"] = self.position
         if self.last is not None:
-            found |= {"count": self.count, "last": self.last}
-        return found
+            wire |= {"count": self.count, "last": self.last}
+        return wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

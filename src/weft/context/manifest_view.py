@@ -68,19 +68,19 @@ class Line:
 
 def segments_of(pieces: Sequence[Piece], budget: int) -> list[WindowSegment]:
     """What fills the window; what is free comes last, unless there is no limit."""
-    found: list[WindowSegment] = []
+    segments: list[WindowSegment] = []
     for piece in pieces:
         name = _ADDED if piece.outcome is Outcome.ADDED else _NAMES[piece.kind]
         if not piece.cost:
             continue
-        if found and found[-1].name == name:
-            found[-1] = WindowSegment(name, found[-1].tokens + piece.cost)
+        if segments and segments[-1].name == name:
+            segments[-1] = WindowSegment(name, segments[-1].tokens + piece.cost)
         else:
-            found.append(WindowSegment(name, piece.cost))
+            segments.append(WindowSegment(name, piece.cost))
     free = budget - _tokens(pieces)
     if free > 0 and budget < NO_LIMIT:
-        found.append(WindowSegment(FREE, free))
-    return found
+        segments.append(WindowSegment(FREE, free))
+    return segments
 
 
 def _tokens(pieces: Iterable[Piece]) -> int:
@@ -195,11 +195,11 @@ def changes_between(before: Sequence[Piece], after: Sequence[Piece]) -> Changes:
     """Levels are compared by position up to where the paths part, everything else by id."""
     left, right = _levels(before), _levels(after)
     fork = _fork(left, right)
-    found = list(_shared(left, right, fork))
-    found += [_gone(piece, start, end) for piece, start, end in _from(left, fork)]
-    found += [_new(piece, start, end) for piece, start, end in _from(right, fork)]
-    found += _others(before, after)
-    return Changes(found)
+    changes = list(_shared(left, right, fork))
+    changes += [_gone(piece, start, end) for piece, start, end in _from(left, fork)]
+    changes += [_new(piece, start, end) for piece, start, end in _from(right, fork)]
+    changes += _others(before, after)
+    return Changes(changes)
 
 
 Placed = tuple[Piece, int, int]
@@ -288,19 +288,19 @@ _NONE = Counter[Outcome]()
 
 def _others(before: Sequence[Piece], after: Sequence[Piece]) -> list[ManifestChange]:
     left, right = _by_id(before), _by_id(after)
-    found: list[ManifestChange] = []
+    changes: list[ManifestChange] = []
     for key in dict.fromkeys([*left, *right]):
         was, becomes = left.get(key, _NONE), right.get(key, _NONE)
         # A node may be a source at several places: each of them counts.
         turns = zip_longest((was - becomes).elements(), (becomes - was).elements())
-        found += [ManifestChange(kind=key[0], id=key[1], before=one, after=other) for one, other in turns]
-    return found
+        changes += [ManifestChange(kind=key[0], id=key[1], before=one, after=other) for one, other in turns]
+    return changes
 
 
 def _by_id(pieces: Iterable[Piece]) -> dict[tuple[EntryKind, str], Counter[Outcome]]:
-    found: dict[tuple[EntryKind, str], Counter[Outcome]] = {}
+    outcomes: dict[tuple[EntryKind, str], Counter[Outcome]] = {}
     for piece in pieces:
         if piece.position is None or piece.outcome is Outcome.ADDED:
             for entry in piece.entries():
-                found.setdefault((entry.kind, entry.id), Counter[Outcome]())[entry.outcome] += 1
-    return found
+                outcomes.setdefault((entry.kind, entry.id), Counter[Outcome]())[entry.outcome] += 1
+    return outcomes

@@ -113,17 +113,17 @@ class Ledger:
 
     def copy(self, levels: int) -> "Ledger":
         """The same as it was when there were so many messages, for growing in another direction."""
-        found = Ledger((), self.measurer)
-        found.messages, found.first, found.head = self.messages[:levels], self.first, self.head
-        found.plain = self.plain
-        found.systems = [level for level in self.systems if level < levels]
-        found.sums = self.sums[: levels - self.first + 1]
-        found.bound = bytearray(levels - self.first)
-        found.log = [each for each in self.log if each.level < levels]
-        found.bind(found.log)
+        ledger = Ledger((), self.measurer)
+        ledger.messages, ledger.first, ledger.head = self.messages[:levels], self.first, self.head
+        ledger.plain = self.plain
+        ledger.systems = [level for level in self.systems if level < levels]
+        ledger.sums = self.sums[: levels - self.first + 1]
+        ledger.bound = bytearray(levels - self.first)
+        ledger.log = [each for each in self.log if each.level < levels]
+        ledger.bind(ledger.log)
         if self.results is not None:
-            found.mask(self.results.rule)
-        return found
+            ledger.mask(self.results.rule)
+        return ledger
 
     def tokens(self, level: int) -> int:
         """Live tokens of one message."""
@@ -211,12 +211,12 @@ class Ledger:
 
     def hidden(self, count: int) -> dict[int, int]:
         """Level → the tokens that masking the first so many tool results saves there, where it saves any."""
-        found: dict[int, int] = {}
+        hidden: dict[int, int] = {}
         for index, level in enumerate(self.results.levels[:count] if self.results is not None else ()):
             saved = self.results.saved[index + 1] - self.results.saved[index] if self.results else 0
             if saved:
-                found[level] = found.get(level, 0) + saved
-        return found
+                hidden[level] = hidden.get(level, 0) + saved
+        return hidden
 
     def measure_back(self, enough: int, least: int) -> None:
         """Measure from the end until there is more than enough and of so many messages, or all of it."""
@@ -393,8 +393,8 @@ def _mark(bound: bytearray, first: int, traffic: Iterable[Traffic], made: dict[s
 
 def _expected(missing: int, total: int, seen: int) -> int:
     """How many messages hold the tokens that are missing, if they are like those that were seen; a few more."""
-    found = missing * seen // max(1, total)
-    return found + found // _SPARE + _SPARE
+    expected = missing * seen // max(1, total)
+    return expected + expected // _SPARE + _SPARE
 
 
 def as_list(messages: Iterable[PlainMessage]) -> list[PlainMessage]:
@@ -406,10 +406,10 @@ def as_list(messages: Iterable[PlainMessage]) -> list[PlainMessage]:
 def _texts(chunk: Sequence[PlainMessage]) -> list[str] | None:
     """What messages say that have a role and a text and nothing else; None if one of them is otherwise."""
     try:
-        found = [text for message in chunk if len(message) == 2 and type(text := message["content"]) is str]
+        texts = [text for message in chunk if len(message) == 2 and type(text := message["content"]) is str]
     except KeyError:
         return None
-    return found if len(found) == len(chunk) else None
+    return texts if len(texts) == len(chunk) else None
 
 
 def _roles_in(messages: Sequence[PlainMessage], start: int) -> tuple[bool, list[int]]:

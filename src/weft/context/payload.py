@@ -58,12 +58,12 @@ class Payload:
         return "\n".join(lines) + "\n"
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {"provider": self.provider, "envelope": self.envelope.to_wire()}
+        wire: dict[str, JsonValue] = {"provider": self.provider, "envelope": self.envelope.to_wire()}
         if self.controls is not None:
-            found["cacheControls"] = self.controls.to_wire()
+            wire["cacheControls"] = self.controls.to_wire()
         if self.prediction is not None:
-            found["prediction"] = self.prediction.to_wire()
-        return found
+            wire["prediction"] = self.prediction.to_wire()
+        return wire
 
 
 def record_payload(

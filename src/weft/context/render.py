@@ -166,15 +166,15 @@ def _current(
 ) -> str:
     """The levels of the current turn as they are sent, with what is before them."""
     request = plan.request
-    found = [request.preface] if request.preface else []
+    texts = [request.preface] if request.preface else []
     for number, row in layout.input_rows:
         written = levels[number].content if number in levels else None
         if written is not None:
-            found.append(spoken_text(written))
+            texts.append(spoken_text(written))
         elif row.tokens:
             own = shown_content_of(request, row.id, contents)
-            found.append(request.headings.get(row.id, "") + spoken_text(own))
-    return JOINT.join(found)
+            texts.append(request.headings.get(row.id, "") + spoken_text(own))
+    return JOINT.join(texts)
 
 
 def _typed(plan: Plan, layout: Layout, contents: Mapping[str, Content]) -> str:
@@ -236,15 +236,15 @@ def _about(item: ContextItem) -> dict[str, JsonValue]:
 
 def _turn_segments(preface: Preface) -> list[Segment]:
     inline: dict[str, JsonValue] = {"inline": True} if preface.inline else {}
-    found: list[Segment] = []
+    segments: list[Segment] = []
     for each in preface.references:
         about = _about(each.item) | {"outcome": "referenced", "revision": each.revision} | inline
-        found.append(Segment(each.item.id, each.line, False, about))
+        segments.append(Segment(each.item.id, each.line, False, about))
     for each in preface.given:
         outcome = "kept" if each.shown is None else "shortened"
         about = _about(each.item) | {"outcome": outcome, "revision": each.revision}
-        found.append(Segment(each.item.id, each.render(), False, about))
-    return found
+        segments.append(Segment(each.item.id, each.render(), False, about))
+    return segments
 
 
 def _message_segment(name: str, message: Message, *, stable: bool) -> Segment:
@@ -258,7 +258,7 @@ def _message_segment(name: str, message: Message, *, stable: bool) -> Segment:
 
 def _warnings(plan: Plan, layout: Layout) -> list[str]:
     request = plan.request
-    found = [
+    warnings = [
         f"{each.item.id} contains NUL characters, which are shown as �"
         for each in {each.item.id: each for each in layout.attached}.values()
         if has_nul(each.item.content)
@@ -266,13 +266,13 @@ def _warnings(plan: Plan, layout: Layout) -> list[str]:
     reasons = {each.item.id: each.left_out for each in layout.attached}
     for name, reason in reasons.items():
         if reason is Reason.UNREAD:
-            found.append(f"{name} is omitted: {reason.value}")
+            warnings.append(f"{name} is omitted: {reason.value}")
         elif reason is Reason.DELETED:
-            found.append(f"{name} is skipped: it was deleted")
+            warnings.append(f"{name} is skipped: it was deleted")
         elif reason is None and name in request.deleted:
-            found.append(f"{name} was deleted: it is shown as it was last read")
+            warnings.append(f"{name} was deleted: it is shown as it was last read")
     if has_nul(request.pending.text):
-        found.append("the input contains NUL characters, which are sent as they are")
+        warnings.append("the input contains NUL characters, which are sent as they are")
     if request.strip is not None and request.strip.summary.strip() and not layout.stripped:
-        found.append("there is nothing for the summary to stand for, so all turns are sent")
-    return found
+        warnings.append("there is nothing for the summary to stand for, so all turns are sent")
+    return warnings

@@ -360,12 +360,12 @@ def sources_beside(
     an answer is before the message that is answered, and so is what is `pending`. Notes are before the
     node that they are on. In a document each source belongs to the node that it came with.
     """
-    found: dict[int, tuple[ExtraSource, ...]] = {}
+    beside: dict[int, tuple[ExtraSource, ...]] = {}
 
     def add(index: int, extras: tuple[ExtraSource, ...]) -> None:
         # What the first row answers is not known.
         if extras and index >= 0:
-            found[index] = found.get(index, ()) + extras
+            beside[index] = beside.get(index, ()) + extras
 
     for index, row in enumerate(() if isinstance(rows, WordRows) else rows):
         if not row.sources and not row.notes:
@@ -377,7 +377,7 @@ def sources_beside(
             add(index - 1, row.sources)
         add(index, row.notes)
     add(len(rows) - 1, pending)
-    return found
+    return beside
 
 
 def columns_of(
@@ -493,10 +493,10 @@ def shortened_content(content: Content, most: int, estimator: Estimator, *, endi
     fixed = tokens_of_content(content, estimator) - sum(map(estimator.of_text, words.values()))
     room = most - max(0, fixed)
     while True:
-        found = list(blocks)
+        shortened = list(blocks)
         for index, text in shorten_texts(words, room, estimator, ending=ending).items():
-            found[index] = _with_words(blocks[index], text)
-        whole = found[0] if len(found) == 1 else Mixed(tuple(found))
+            shortened[index] = _with_words(blocks[index], text)
+        whole = shortened[0] if len(shortened) == 1 else Mixed(tuple(shortened))
         # Sizes of parts do not quite add up to the size of the whole.
         if room <= len(words) or tokens_of_content(whole, estimator) <= most:
             return whole

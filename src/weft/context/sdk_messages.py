@@ -64,8 +64,8 @@ def _part(block: Block, media: MediaReader | None) -> Fields | None:
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": _object(block.arguments)}
         case ToolResult():
             text = block.content if isinstance(block.content, str) else json.dumps(block.content)
-            found = {"type": "tool_result", "tool_use_id": block.call_id, "content": text}
-            return {**found, "is_error": True} if block.is_error else found
+            part = {"type": "tool_result", "tool_use_id": block.call_id, "content": text}
+            return {**part, "is_error": True} if block.is_error else part
         case Thinking():
             # Only what its provider signed is taken back.
             signed = isinstance(block.opaque, Mapping) and block.opaque.get("type") in _SIGNED
@@ -82,11 +82,11 @@ def _encoded(block: Image | Audio, media: MediaReader | None) -> str:
 
 def openai_messages(messages: Iterable[PlainMessage], system: object = None) -> list[Fields]:
     """For `client.chat.completions.create(messages=…)`."""
-    found: list[Fields] = [{"role": "system", "content": system_text(system)}] if system else []
+    listed: list[Fields] = [{"role": "system", "content": system_text(system)}] if system else []
     for message in messages:
         content = message.get("content")
         if not isinstance(content, list | tuple):
-            found.append(dict(message))
+            listed.append(dict(message))
             continue
         parts, calls = list[Fields](), list[Fields]()
         for block in map(_fields, cast("Sequence[object]", content)):
@@ -96,16 +96,16 @@ def openai_messages(messages: Iterable[PlainMessage], system: object = None) -> 
                 calls.append({"id": block.get("id"), "type": "function", "function": function})
             elif kind == "tool_result":
                 text = system_text(block.get("content"))
-                found.append({"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text})
+                listed.append({"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text})
             elif kind not in _SIGNED:
                 parts.append(_openai_part(block))
         words = all(part.get("type") == "text" for part in parts)
         told = "".join(part["text"] for part in parts) if words else parts
         if calls:
-            found.append({**message, "content": told or None, "tool_calls": calls})
+            listed.append({**message, "content": told or None, "tool_calls": calls})
         elif parts:
-            found.append({**message, "content": told})
-    return found
+            listed.append({**message, "content": told})
+    return listed
 
 
 def _openai_part(block: Fields) -> Fields:
@@ -120,7 +120,7 @@ def _openai_part(block: Fields) -> Fields:
 def anthropic_fields(messages: Iterable[PlainMessage], system: object = None) -> Fields:
     """`system` and `messages` for `client.messages.create(**…)`."""
     systems: list[object] = [system] if system else []
-    found: list[Fields] = []
+    listed: list[Fields] = []
     for message in messages:
         if message["role"] in SYSTEM_ROLES:
             systems.append(message.get("content"))
@@ -129,13 +129,13 @@ def anthropic_fields(messages: Iterable[PlainMessage], system: object = None) ->
         role = "assistant" if message["role"] == "assistant" else "user"
         only = len(blocks) == 1 and blocks[0].get("type") == "text" and blocks[0].keys() <= {"type", "text"}
         made: Fields = {"role": role, "content": blocks[0]["text"] if only else blocks}
-        if blocks and found and found[-1]["role"] == role:
+        if blocks and listed and listed[-1]["role"] == role:
             # Results of one message's calls are one message.
-            found[-1] = cast("Fields", merged(found[-1], made))
+            listed[-1] = cast("Fields", merged(listed[-1], made))
         elif blocks:
-            found.append(made)
+            listed.append(made)
     told = systems[0] if len(systems) == 1 else JOINT.join(filter(None, map(system_text, systems)))
-    return {"system": told, "messages": found} if told else {"messages": found}
+    return {"system": told, "messages": listed} if told else {"messages": listed}
 
 
 def _anthropic_blocks(message: PlainMessage) -> Iterator[Fields]:

@@ -44,8 +44,10 @@ def shorten_text(text: str, most: int, estimator: Estimator, *, ending: bool = F
     # An exact count is not quite monotone, and a search may have stepped over a larger one.
     while low and estimator.of_text(_ends(text, low, unit)) > most:
         low -= 1
-    found = _ends(text, low, unit)
-    return found if estimator.of_text(found) <= most else _one_end(text, most, estimator, ending=ending)
+    shortened = _ends(text, low, unit)
+    return (
+        shortened if estimator.of_text(shortened) <= most else _one_end(text, most, estimator, ending=ending)
+    )
 
 
 def _ends(text: str, units: int, unit: int) -> str:
@@ -77,9 +79,9 @@ def _one_end(text: str, most: int, estimator: Estimator, *, ending: bool) -> str
         kept = _last(text, length) if ending else _first(text, length)
         if not kept:
             continue
-        found = ELLIPSIS + kept if ending else kept + ELLIPSIS
-        if estimator.of_text(found) <= most:
-            return found
+        shortened = ELLIPSIS + kept if ending else kept + ELLIPSIS
+        if estimator.of_text(shortened) <= most:
+            return shortened
     return ELLIPSIS
 
 

@@ -146,10 +146,10 @@ class _Loading:
         self._snapshot = snapshot
 
     def text(self, digest: JsonValue) -> str:
-        found = self._snapshot(str(digest))
-        if sha256_of(found) != digest:
+        snapshot = self._snapshot(str(digest))
+        if sha256_of(snapshot) != digest:
             raise InvalidInputError(f"the snapshot {str(digest)[:12]} is not what its hash says")
-        return found
+        return snapshot
 
     def envelope(self, user_text: str) -> Envelope:
         record = self.record
@@ -229,13 +229,13 @@ class _Loading:
                 yield str(digest)
 
     def _segments(self, digest: JsonValue) -> tuple[Segment, ...]:
-        found: list[Segment] = []
+        segments: list[Segment] = []
         for part in json.loads(self.text(digest)):
             rows = cast("list[tuple[str, str, bool, dict[str, JsonValue]]]", json.loads(self.text(part)))
-            found += [
+            segments += [
                 Segment(name, self.text(content), stable, about) for name, content, stable, about in rows
             ]
-        return tuple(found)
+        return tuple(segments)
 
     def _turn_segment(self, entry: Mapping[str, JsonValue]) -> Segment:
         about = {name: value for name, value in entry.items() if name not in {"id", "content"}}

@@ -140,13 +140,13 @@ def standing_layer(
 
 def standing_blocks(standing: Standing) -> list[tuple[str, str]]:
     """What follows the system context: names and texts, in order; what is absent is not among them."""
-    found = [
+    blocks = [
         ("memory", _tagged("user_memory", standing.memory)),
         ("project_system_prompt", _tagged("project_system_prompt", standing.project_prompt)),
         ("project_context", _tagged("project_context", standing.project_context)),
         ("addendum", clean(standing.addendum or "").strip()),
     ]
-    return [(name, text) for name, text in found if text]
+    return [(name, text) for name, text in blocks if text]
 
 
 def _tagged(name: str, text: str | None) -> str:

@@ -85,12 +85,13 @@ def estimator_of(wanted: EstimatorLike) -> Estimator:
 
 def counted_by(count: Callable[[str], object], text: str) -> float:
     """What a callable of the user's says, which need not be whole."""
-    found = count(text)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+    counted = count(text)
+    if isinstance(counted, bool) or not isinstance(counted, int | float) or not 0 <= counted < math.inf:
         raise InvalidInputError(
-            f"the estimator {_name_of(count)} counted {found!r} tokens", hint="return a number of at least 0"
+            f"the estimator {_name_of(count)} counted {counted!r} tokens",
+            hint="return a number of at least 0",
         )
-    return found
+    return counted
 
 
 def _counted(count: Callable[[str], object], text: str) -> int:
@@ -103,9 +104,9 @@ def _name_of(count: Callable[[str], object]) -> str:
 
 
 def _by_name(name: str) -> Estimator:
-    found = _NAMED.get(name)
-    if found is not None:
-        return found
+    estimator = _NAMED.get(name)
+    if estimator is not None:
+        return estimator
     if name.startswith(_EXACT) and len(name) > len(_EXACT):
         return _exact(name)
     raise InvalidInputError(

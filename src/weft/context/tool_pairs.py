@@ -30,9 +30,9 @@ _NO_TOOLS = ToolTraffic((), ())
 
 def tools_in(blocks: Iterable[Block]) -> ToolTraffic:
     """The calls and results among blocks. Results come with no calls: no provider takes both in one message."""
-    found = list(blocks)
-    results = tuple(block.call_id for block in found if isinstance(block, ToolResult))
-    calls = [] if results else [block for block in found if isinstance(block, ToolCall)]
+    listed = list(blocks)
+    results = tuple(block.call_id for block in listed if isinstance(block, ToolResult))
+    calls = [] if results else [block for block in listed if isinstance(block, ToolCall)]
     return ToolTraffic(tuple(call.id for call in calls), results, names=tuple(call.name for call in calls))
 
 
@@ -82,7 +82,7 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
     traffic = [rows[index].tools or _NO_TOOLS for index in live]
     answered = answers_in(traffic)
     results = {(place, call) for (_, call), place in answered.items()}
-    found = list(rows)
+    paired_up = list(rows)
     for place, (index, tools) in enumerate(zip(live, traffic, strict=True)):
         paired = tools._replace(
             calls=tuple(call for call in tools.calls if (place, call) in answered),
@@ -93,8 +93,8 @@ def paired_rows(rows: Sequence[Candidate], estimator: Estimator, *, apart: int =
             ),
             results=tuple(call for call in tools.results if (place, call) in results),
         )
-        found[index] = _sent(rows[index], paired, estimator)
-    return found
+        paired_up[index] = _sent(rows[index], paired, estimator)
+    return paired_up
 
 
 def answers_in(traffic: Iterable[ToolTraffic]) -> dict[tuple[int, str], int]:
@@ -124,16 +124,16 @@ def in_pairs(traffic: Sequence[ToolTraffic]) -> list[PairedPart]:
     for (maker, call), index in answers_in(traffic).items():
         answers.setdefault(maker, {}).setdefault(index, set()).add(call)
     moved = {index: maker for maker in sorted(answers) for index in answers[maker]}
-    found: list[PairedPart] = []
+    parts: list[PairedPart] = []
     for index in range(len(traffic)):
         if index not in moved:
             mine = answers.get(index, {})
-            found.append(PairedPart(index, calls=frozenset[str]().union(*mine.values())))
-            found += [
+            parts.append(PairedPart(index, calls=frozenset[str]().union(*mine.values())))
+            parts += [
                 PairedPart(answer, results=frozenset(mine[answer]), words=moved[answer] == index)
                 for answer in sorted(mine)
             ]
-    return found
+    return parts
 
 
 def _sent(row: Candidate, tools: ToolTraffic, estimator: Estimator) -> Candidate:
@@ -193,14 +193,14 @@ def _masked_rows(
 def with_masks(rows: Sequence[Candidate], rule: MaskRule, estimator: Estimator) -> list[Candidate]:
     """Rows with what their tool results would be as lines."""
     names: dict[str, str] = {}
-    found = list(rows)
+    masked = list(rows)
     for index, row in enumerate(rows):
         tools = row.tools
         if tools is not None and tools.results:
-            found[index] = row._replace(masks=_masks_of(row, tools, names, rule, estimator))
+            masked[index] = row._replace(masks=_masks_of(row, tools, names, rule, estimator))
         elif tools is not None:
             names |= zip(tools.calls, tools.names, strict=False)
-    return found
+    return masked
 
 
 def _masks_of(
@@ -209,7 +209,7 @@ def _masks_of(
     place, of_text = f", node {row.local_id}", estimator.of_text
     if tools.content is None:
         return (mask_of(names.get(tools.results[0], ""), row.tokens, place, rule, of_text),)
-    found: list[Mask] = []
+    masks: list[Mask] = []
     content: Content = tools.content
     tokens = tokens_of_content(content, estimator)
     for block in blocks_of(tools.content):
@@ -217,12 +217,12 @@ def _masks_of(
             mask = mask_of(
                 names.get(block.call_id, ""), tokens_of_content(block, estimator), place, rule, of_text
             )
-            content = masked_content(tools.content, [*found, mask])
+            content = masked_content(tools.content, [*masks, mask])
             # Sizes of parts do not quite add up to the size of the whole.
             after = tokens_of_content(content, estimator) if mask.line else tokens
-            found.append(Mask(mask.line, tokens - after) if after < tokens else Mask())
+            masks.append(Mask(mask.line, tokens - after) if after < tokens else Mask())
             tokens = min(tokens, after)
-    return tuple(found)
+    return tuple(masks)
 
 
 def _masked(row: Candidate, masked: int, estimator: Estimator) -> Candidate:
@@ -233,8 +233,8 @@ def _masked(row: Candidate, masked: int, estimator: Estimator) -> Candidate:
     least = row.least
     if content is not None:
         least = least_of_content(masked_content(content, row.masks[:masked]), estimator)
-    found = row._replace(masked=masked, least=least)
-    return found._replace(tokens=max(1, row.tokens - found.hidden))
+    changed = row._replace(masked=masked, least=least)
+    return changed._replace(tokens=max(1, row.tokens - changed.hidden))
 
 
 def masked_content(content: Content, masks: Sequence[Mask]) -> Content:

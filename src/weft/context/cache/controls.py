@@ -41,14 +41,14 @@ class CacheControls:
     cached_content: JsonObject | None = None
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {}
+        wire: dict[str, JsonValue] = {}
         if self.marks:
-            found["marks"] = [mark.to_wire() for mark in self.marks]
+            wire["marks"] = [mark.to_wire() for mark in self.marks]
         if self.fields:
-            found["fields"] = dict(self.fields)
+            wire["fields"] = dict(self.fields)
         if self.cached_content is not None:
-            found["cachedContent"] = self.cached_content
-        return found
+            wire["cachedContent"] = self.cached_content
+        return wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +117,14 @@ def _marks(
     if before is not None and len(blocks) - 1 - before >= profile.look_back:
         # Many calls at once: from the end, the mark of the request before is out of reach.
         places[LayerId.HISTORY] = before
-    found: dict[int, None] = {}
+    levels: dict[int, None] = {}
     for place in places.values():
         marked = _markable(envelope, blocks, place, profile)
         if marked is not None and sums[marked + 1] >= profile.minimum:
-            found[marked] = None
+            levels[marked] = None
     return tuple(
         PrefixMark(message=blocks[place].message, block=blocks[place].number, control=control)
-        for place in sorted(found)[-profile.marks :]
+        for place in sorted(levels)[-profile.marks :]
     )
 
 

@@ -86,10 +86,10 @@ class CacheForecast:
     @cached_property
     def prediction(self) -> Prediction:
         """What the provider has cached of it; an explicit cache is read as far as it goes."""
-        found = predict(_blocks_of(self.prefix, self.pieces), map(_blocks_of, self.recent), self.profile)
+        prediction = predict(_blocks_of(self.prefix, self.pieces), map(_blocks_of, self.recent), self.profile)
         explicit = (self.controls.cached_content or {}).get("tokens")
         held = explicit if isinstance(explicit, int) else 0
-        return replace(found, cached=max(found.cached, held))
+        return replace(prediction, cached=max(prediction.cached, held))
 
 
 def _digest(block: RequestBlock) -> bytes:
@@ -99,13 +99,13 @@ def _digest(block: RequestBlock) -> bytes:
 
 def _blocks_of(prefix: bytes, pieces: Sequence[RequestBlock] | None = None) -> list[RequestBlock]:
     """The pieces that a stored prefix is made of; their tokens are known of this request alone."""
-    found: list[RequestBlock] = []
+    blocks: list[RequestBlock] = []
     for index, start in enumerate(range(0, len(prefix), _DIGEST)):
         *first, last = prefix[start : start + _DIGEST]
         tokens = 0 if pieces is None else pieces[index].tokens
         name = bytes([*first, last & ~1]).hex()
-        found.append(RequestBlock(None, index, "", name, tokens, marked=bool(last & 1)))
-    return found
+        blocks.append(RequestBlock(None, index, "", name, tokens, marked=bool(last & 1)))
+    return blocks
 
 
 def _common(one: Sequence[RequestBlock], other: Sequence[RequestBlock]) -> int:

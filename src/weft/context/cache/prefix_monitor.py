@@ -76,7 +76,7 @@ class Instability:
 
 def watch(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) -> list[Instability]:
     """What changed in L1 and L2 since the last turn of the path that no trigger explains."""
-    found: list[Instability] = []
+    instabilities: list[Instability] = []
     for layer in (LayerId.SYSTEM, LayerId.LIBRARY):
         old, new = before.layer(layer), after.layer(layer)
         if old.hash == new.hash:
@@ -84,8 +84,8 @@ def watch(before: HasLayers, after: HasLayers, reasons: Reasons = NO_REASONS) ->
         unexplained = _in_library if layer is LayerId.LIBRARY else _in_system
         where = unexplained(old.segments, new.segments, reasons)
         if where is not None:
-            found.append(Instability(layer=layer, segment=where, before=old.hash, after=new.hash))
-    return found
+            instabilities.append(Instability(layer=layer, segment=where, before=old.hash, after=new.hash))
+    return instabilities
 
 
 def watch_tools(
@@ -107,14 +107,14 @@ def expected_reasons(before: HasLayers, after: HasLayers, reasons: Reasons = NO_
         {_key(each): each for each in every.layer(LayerId.LIBRARY).segments} for every in (before, after)
     )
     room = Trigger.EXCLUSION in reasons
-    found = {
+    expected = {
         Trigger.NEW_ITEM: {each.id for key, each in new.items() if key not in old},
         Trigger.COMPACTION: {
             *reasons.get(Trigger.COMPACTION, ()),
             *(old[key].id for key in old if key in new and (room or _is_shorter(old[key], new[key]))),
         },
     }
-    return {trigger: ids for trigger, ids in found.items() if ids}
+    return {trigger: ids for trigger, ids in expected.items() if ids}
 
 
 def _explained(reasons: Reasons) -> set[str]:

@@ -233,8 +233,8 @@ def one_line(text: str) -> str:
     return _SPACED.sub(r"<\1\\/", _CLOSING.sub(r"<\\/", quoted))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escaped(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
 
 
 def attribute(text: str) -> str:
@@ -256,7 +256,7 @@ def outline_of(content: str) -> str:
     It follows from the content alone, so that it is the same on every turn. A text may have
     millions of lines: patterns look for those that are shown.
     """
-    headings = (found.start() for found in _HEADING.finditer(content))
+    headings = (match.start() for match in _HEADING.finditer(content))
     starts = list(islice(headings, _SECTIONS + 1))
     left_out = len(starts[_SECTIONS:]) + sum(1 for _ in headings)
     ends = [*starts, len(content)][: _SECTIONS + 1]

@@ -44,7 +44,7 @@ class Inline:
     _sizes: dict[tuple[str, str, str], int] = field(init=False)
 
     def __post_init__(self) -> None:
-        found: dict[int, dict[str, Placed]] = {}
+        by_level: dict[int, dict[str, Placed]] = {}
         origins: dict[tuple[str, int], Placed] = {}
         left_out: dict[str, int] = {}
         for each in self.layout.placed:
@@ -53,11 +53,13 @@ class Inline:
             else:
                 origins.setdefault((each.item.id, each.revision), each)
             if not each.left_out and (each.level >= self.layout.turn or not each.item.images):
-                here = found.setdefault(each.level, {})
+                here = by_level.setdefault(each.level, {})
                 before = here.get(each.item.id)
                 item = each.item if before is None else attached_twice(before.item, each.item)
                 here[each.item.id] = replace(each, item=item)
-        object.__setattr__(self, "_by_level", {level: list(items.values()) for level, items in found.items()})
+        object.__setattr__(
+            self, "_by_level", {level: list(items.values()) for level, items in by_level.items()}
+        )
         first = self.layout.first_live
         unsure = range(self.layout.turn, first) if first is not None else range(0)
         object.__setattr__(
@@ -82,7 +84,7 @@ class Inline:
         there = frozenset(levels)
         above: set[tuple[str, int]] = set()
         pictures: set[Image] = set()
-        found: dict[int, Preface] = {}
+        prefaces: dict[int, Preface] = {}
         for level in levels:
             given: list[Given] = []
             references: list[ItemReference] = []
@@ -99,8 +101,8 @@ class Inline:
             preface = replace(preface, images=tuple(each for each in preface.images if each not in pictures))
             pictures.update(preface.images)
             if preface:
-                found[level] = preface
-        return found
+                prefaces[level] = preface
+        return prefaces
 
     def unsure(self) -> dict[int, Preface]:
         """What the turn's first level that is always sent says, if none of the turn's others is."""
@@ -133,14 +135,14 @@ class Inline:
             )
             for each, (level, _) in zip(given, places, strict=True)
         ]
-        found = dict(prefaces)
+        compacted = dict(prefaces)
         for each, (level, number) in zip(compact(held, self.share, self.estimator), places, strict=True):
-            before = found[level]
+            before = compacted[level]
             if each.form is not before.given[number].form:
                 changed = list(before.given)
                 changed[number] = replace(changed[number], form=each.form)
-                found[level] = replace(before, given=tuple(changed))
-        return found
+                compacted[level] = replace(before, given=tuple(changed))
+        return compacted
 
     def _given(self, each: Placed) -> Given:
         return Given(
@@ -256,11 +258,11 @@ class Inline:
     def _marks(self) -> dict[int, int]:
         """Level → tokens of what it brings first. Whatever is left out counts too: a ruler does not change."""
         seen: set[tuple[str, int]] = set()
-        found: dict[int, int] = {}
+        marks: dict[int, int] = {}
         for each in self.layout.placed:
             key = (each.item.id, each.revision)
             if key not in seen:
                 seen.add(key)
                 size = self._size(each.item, self._form(each, history=True), each.revision)
-                found[each.level] = found.get(each.level, 0) + size
-        return found
+                marks[each.level] = marks.get(each.level, 0) + size
+        return marks

@@ -141,15 +141,19 @@ class ContextItem:
     @property
     def lines(self) -> SelectedLines | None:
         """Of a selection whose id says them."""
-        found = _SELECTION.match(self.id) if self.type == ItemType.SELECTION else None
-        return None if found is None else SelectedLines(found["path"], int(found["start"]), int(found["end"]))
+        selection = _SELECTION.match(self.id) if self.type == ItemType.SELECTION else None
+        return (
+            None
+            if selection is None
+            else SelectedLines(selection["path"], int(selection["start"]), int(selection["end"]))
+        )
 
     @property
     def path(self) -> str:
         """The note it comes from, where it comes from one."""
-        found = _QUERY.match(self.id) if self.type == ItemType.QUERY else None
-        if found is not None:
-            return found["path"]
+        query = _QUERY.match(self.id) if self.type == ItemType.QUERY else None
+        if query is not None:
+            return query["path"]
         return self.id if self.lines is None else self.lines.path
 
     @property
@@ -208,13 +212,13 @@ def _made(
 
 def image_embeds(content: str) -> tuple[str, ...]:
     """The pictures that a note embeds, in order, each once; what stands in a fenced block is code."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for line in _outside_fences(content):
         for match in _EMBEDS.finditer(line):
             target = (match["wiki"] or match["angled"] or match["plain"]).strip()
             if target.lower().endswith(_PICTURES) and "://" not in target:
-                found[target] = None
-    return tuple(found)
+                names[target] = None
+    return tuple(names)
 
 
 def _outside_fences(content: str) -> Iterator[str]:

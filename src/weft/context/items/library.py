@@ -107,7 +107,7 @@ def _current(first: Attached, newest: ContextItem) -> Held:
 
 
 def _revisions(earlier: Sequence[Attached], readers: Collection[str]) -> list[Held]:
-    found: list[Held] = []
+    revisions: list[Held] = []
     last: dict[str, Held] = {}
     for each in earlier:
         before = last.get(each.item.id)
@@ -115,16 +115,16 @@ def _revisions(earlier: Sequence[Attached], readers: Collection[str]) -> list[He
             continue
         revision = 1 if before is None else before.revision + 1
         held = Held(item=each.item, level=each.level, revision=revision, pinned=each.pinned, readers=readers)
-        found.append(held)
+        revisions.append(held)
         last[each.item.id] = held
-    return found
+    return revisions
 
 
 def current_items(
     attached: Iterable[Attached], *, turn: int, fresh: Mapping[str, ContextItem] | None = None
 ) -> tuple[ContextItem, ...]:
     """What the turn itself attaches, each id once; images that came with any of it are kept."""
-    found: dict[str, ContextItem] = {}
+    items: dict[str, ContextItem] = {}
     for each in attached:
         if each.level < turn or each.left_out is not None:
             continue
@@ -132,11 +132,11 @@ def current_items(
         if item.type != each.item.type:
             # What it says is looked at again, not as what it was attached.
             item = replace(item, item=replace(item.item, type=each.item.type))
-        before = found.get(item.id)
-        found[item.id] = replace(item, images=item.images or each.item.images)
+        before = items.get(item.id)
+        items[item.id] = replace(item, images=item.images or each.item.images)
         if before is not None:
-            found[item.id] = attached_twice(before, found[item.id])
-    return tuple(found.values())
+            items[item.id] = attached_twice(before, items[item.id])
+    return tuple(items.values())
 
 
 def attached_twice(before: ContextItem, item: ContextItem) -> ContextItem:
@@ -272,16 +272,16 @@ class Preface:
         images: list[Block] = [*self.images, *takewhile(lambda block: isinstance(block, Image), own)]
         question = own[len(images) - len(self.images) :]
         text = self.text()
-        found: list[Block] = [*images, *question]
+        written: list[Block] = [*images, *question]
         if text and question:
             first, rest = (
                 (question[0].text, question[1:]) if isinstance(question[0], Text) else ("", question)
             )
             lead, headed = f"{text}{JOINT}", f"{SEPARATOR}{first}"
-            found = [Text(lead), *images, Text(headed), *rest] if images else [Text(lead + headed), *rest]
+            written = [Text(lead), *images, Text(headed), *rest] if images else [Text(lead + headed), *rest]
         elif text:
-            found = [Text(text), *images]
-        return found[0] if len(found) == 1 else Mixed(tuple(found))
+            written = [Text(text), *images]
+        return written[0] if len(written) == 1 else Mixed(tuple(written))
 
     def costs(self, estimator: Estimator, *, asked: bool) -> "Costs":
         of_text, joint = estimator.of_text, estimator.joint
@@ -332,12 +332,12 @@ def _cut(given: Given, most: int, estimator: Estimator) -> Given:
     """As much of the content as there is room for."""
     content = shown_content(given.item)
     room = most - estimator.of_text(given.least.render()) + least_tokens(estimator)
-    found = replace(given, shown=shorten_text(content, max(0, room), estimator))
+    shortened = replace(given, shown=shorten_text(content, max(0, room), estimator))
     # An exact count is not quite additive.
-    while room > 0 and estimator.of_text(found.render()) > most:
+    while room > 0 and estimator.of_text(shortened.render()) > most:
         room -= 1 + room // 64
-        found = replace(given, shown=shorten_text(content, max(0, room), estimator))
-    return found
+        shortened = replace(given, shown=shorten_text(content, max(0, room), estimator))
+    return shortened
 
 
 class Costs(NamedTuple):

@@ -72,9 +72,9 @@ def _reference(asked: NoteReference | str) -> NoteReference:
 def _resolve(
     asked: NoteReference, by_path: dict[str, ListedNote], by_name: dict[str, list[ListedNote]]
 ) -> Resolved:
-    found = by_path.get(_same(asked.path))
-    if found is not None:
-        return _found(asked, found, Whereabouts.HERE)
+    by_its_path = by_path.get(_same(asked.path))
+    if by_its_path is not None:
+        return _found(asked, by_its_path, Whereabouts.HERE)
     matches = by_name.get(_name(asked.path), [])
     if len(matches) == 1:
         return _found(asked, matches[0], Whereabouts.MOVED)

@@ -150,12 +150,12 @@ class Telling:
     items: JsonValue = None
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {}
+        wire: dict[str, JsonValue] = {}
         if self.description:
-            found["description"] = self.description
+            wire["description"] = self.description
         if self.items is not None:
-            found["items"] = self.items
-        return found
+            wire["items"] = self.items
+        return wire
 
 
 PLACEHOLDER = "collapsed_group"
@@ -170,13 +170,13 @@ def told(response: JsonObject | None, name: str) -> Telling:
     """A group's description and items in the response that made it; a response of one group means that one."""
     groups = groups_of_response(response or {})
     named = [(_called(group), group) for group in groups]
-    found = next((group for said, group in named if said == name.upper()), None)
-    if found is None:
+    chosen = next((group for said, group in named if said == name.upper()), None)
+    if chosen is None:
         # The index writes "Past plans" as PAST_PLANS.
-        found = next((group for said, group in named if group_name(said) == name), None)
-    if found is None and len(groups) == 1:
-        found = groups[0]
-    fields = fields_of(found)
+        chosen = next((group for said, group in named if group_name(said) == name), None)
+    if chosen is None and len(groups) == 1:
+        chosen = groups[0]
+    fields = fields_of(chosen)
     inner = fields_of(fields.get("value"))
     descriptions = (
         fields.get("description"),

@@ -47,14 +47,14 @@ class Upsert:
 
 
 def _merged(before: JsonObject, after: JsonObject) -> JsonObject:
-    found: dict[str, JsonValue] = {**before}
+    merged: dict[str, JsonValue] = {**before}
     for name, value in after.items():
         inner = before.get(name)
         if isinstance(inner, Mapping) and isinstance(value, Mapping):
-            found[name] = _merged(inner, value)
+            merged[name] = _merged(inner, value)
         else:
-            found[name] = value
-    return found
+            merged[name] = value
+    return merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,11 @@ def plan_index(
         upserts.append(Upsert(shelf=GroupParts.GROUP_TO_RESPONSE, key=name, document=size))
         for member in _message_ids(items):
             members.setdefault(member, {})[name] = origin
-    upserts += (upsert for member, found in members.items() for upsert in _of_message(member, found))
+    upserts += (
+        upsert
+        for member, groups_of_member in members.items()
+        for upsert in _of_message(member, groups_of_member)
+    )
     if names and request.reverse:
         listed: JsonObject = {"groups": names, "updated_at": now}
         key = request.response_id or _UNKNOWN
@@ -150,9 +154,9 @@ def plan_index(
 def _message_ids(items: Sequence[object]) -> Iterator[str]:
     """The messages among a group's items; collapsed groups inside it have an index of their own."""
     for item in map(fields_of, items):
-        found = item.get("id")
-        if item.get("type") == "message" and is_truthy(found):
-            yield string_of(found)
+        own_id = item.get("id")
+        if item.get("type") == "message" and is_truthy(own_id):
+            yield string_of(own_id)
 
 
 def _of_message(member: str, groups: Mapping[str, JsonObject]) -> Iterator[Upsert]:
@@ -289,8 +293,8 @@ class MemoryIndex:
         return sizes
 
     def _put(self, path: str, upsert: Upsert) -> None:
-        found = upsert.over(self.documents.get(path))
-        if found is None:
+        document = upsert.over(self.documents.get(path))
+        if document is None:
             self.documents.pop(path, None)
         else:
-            self.documents[path] = found
+            self.documents[path] = document

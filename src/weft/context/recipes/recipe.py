@@ -54,10 +54,10 @@ class Component:
     def to_wire(self) -> JsonObject:
         if self.kind is ComponentKind.LITERAL:
             return {"kind": self.kind.value, "value": self.value}
-        found: dict[str, JsonValue] = {"kind": self.kind.value, "name": self.name, "framing": self.framing}
+        wire: dict[str, JsonValue] = {"kind": self.kind.value, "name": self.name, "framing": self.framing}
         if self.children:
-            found["children"] = [child.to_wire() for child in self.children]
-        return found
+            wire["children"] = [child.to_wire() for child in self.children]
+        return wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +80,9 @@ class Model:
         return (self.intro.get("system") if isinstance(self.intro, Mapping) else None) or None
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {} if self.intro is None else {"intro": self.intro}
+        wire: dict[str, JsonValue] = {} if self.intro is None else {"intro": self.intro}
         return {
-            **found,
+            **wire,
             "promoteUpstream": self.promote_upstream,
             "components": [component.to_wire() for component in self.components],
             "filters": [_filter_to_wire(entry) for entry in self.filters],
@@ -187,12 +187,12 @@ def _check_kala(kala: JsonObject) -> None:
 
 
 def _preset(name: str) -> Model:
-    found = PRESETS.get(name)
-    if found is None:
+    preset = PRESETS.get(name)
+    if preset is None:
         raise RecipeError(
             "presetId", f"Unknown presetId: {name}; presets are {', '.join(sorted(PRESETS))}", got=name
         )
-    return found
+    return preset
 
 
 def _on_filter_error(value: JsonValue) -> OnFilterError:
@@ -231,17 +231,17 @@ def _filters(value: JsonValue) -> tuple[FilterEntry, ...]:
             limit=MAX_FILTERS,
             got=len(value),
         )
-    found: list[FilterEntry] = []
+    entries: list[FilterEntry] = []
     for index, entry in enumerate(value):
         path = f"model.filters[{index}]"
         options = entry.get("options") if isinstance(entry, Mapping) else None
         if options is not None and not isinstance(options, Mapping):
             raise RecipeError(f"{path}.options", f"{path}.options must be an object, got {_type_of(options)}")
         try:
-            found.append(entry_of(entry, path))
+            entries.append(entry_of(entry, path))
         except InvalidInputError as error:
             raise RecipeError(path, error.message, got=entry) from None
-    return tuple(found)
+    return tuple(entries)
 
 
 class _Components:

@@ -100,8 +100,8 @@ def _uncounted(piece: Piece) -> Piece:
 
 
 def _name(message: object, place: int) -> str:
-    found = id_of_message(message)
-    return found if isinstance(found, str) else f"messages[{place}]"
+    own_id = id_of_message(message)
+    return own_id if isinstance(own_id, str) else f"messages[{place}]"
 
 
 def _without_doc_id(message: PlainMessage) -> PlainMessage:
@@ -124,26 +124,26 @@ def gather(recipe: Recipe, records: RecordReader, scope: RecordScope) -> list[Se
     """
     here = slice_of(recipe.kala)
     above = wider(here) if recipe.model.promote_upstream else []
-    found: list[Served] = []
+    served: list[Served] = []
     opening = recipe.model.opening
     if opening is not None:
-        found.append(Served("model.intro", "", [{"role": "system", "content": opening}]))
+        served.append(Served("model.intro", "", [{"role": "system", "content": opening}]))
     for leaf in recipe.model.leaves():
         if leaf.kind is ComponentKind.LITERAL:
-            found.append(Served("literal", "", [{"role": "system", "content": leaf.value}]))
+            served.append(Served("literal", "", [{"role": "system", "content": leaf.value}]))
         else:
-            found += [_served(recipe, leaf, each, records, scope) for each in (*above, here)]
-    return found
+            served += [_served(recipe, leaf, each, records, scope) for each in (*above, here)]
+    return served
 
 
 def _served(
-    recipe: Recipe, leaf: Component, found: Slice, records: RecordReader, scope: RecordScope
+    recipe: Recipe, leaf: Component, part: Slice, records: RecordReader, scope: RecordScope
 ) -> Served:
-    gathered = read_stream(records, leaf.name, found, scope)
+    gathered = read_stream(records, leaf.name, part, scope)
     messages = as_messages(
-        gathered.records, leaf.name, found, framing=leaf.framing, doc_ids=recipe.include_doc_id
+        gathered.records, leaf.name, part, framing=leaf.framing, doc_ids=recipe.include_doc_id
     )
-    return Served(f"{leaf.kind} {leaf.name}", found.kind, messages, gathered.manifest)
+    return Served(f"{leaf.kind} {leaf.name}", part.kind, messages, gathered.manifest)
 
 
 def check_filter_options(recipe: Recipe, registry: Registry | None = None) -> None:

@@ -158,35 +158,35 @@ def week_end(time: float) -> float:
     return _WEEK_ORIGIN + (_floor((time - _WEEK_ORIGIN) / _WEEK) + 1) * _WEEK
 
 
-def promoted(found: Slice) -> Slice | None:
+def promoted(time_slice: Slice) -> Slice | None:
     """The next wider slice: segment, session, week, term."""
-    match found:
+    match time_slice:
         case SessionSegment():
-            return RecordSession(found.session_id, found.end)
+            return RecordSession(time_slice.session_id, time_slice.end)
         case RecordSession():
-            return Week(week_end(found.end))
+            return Week(week_end(time_slice.end))
         case Week():
-            number = _floor(found.end / _TERM)
+            number = _floor(time_slice.end / _TERM)
             return Term(number * _TERM, (number + 1) * _TERM)
         case Term() | Topic() | TreePath():
             return None
         case _:
-            assert_never(found)
+            assert_never(time_slice)
 
 
-def wider(found: Slice) -> list[Slice]:
+def wider(time_slice: Slice) -> list[Slice]:
     """All wider slices, the widest first."""
     chain: list[Slice] = []
-    above = promoted(found)
+    above = promoted(time_slice)
     while above is not None:
         chain.insert(0, above)
         above = promoted(above)
     return chain
 
 
-def label_of(found: Slice) -> str:
+def label_of(time_slice: Slice) -> str:
     """What stands before records of this slice, so that a model can tell how old they are."""
-    return LABELS.get(found.kind, "")
+    return LABELS.get(time_slice.kind, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,23 +199,25 @@ class RecordSpan:
     end: float
 
 
-def span_of(found: Slice, name: str) -> RecordSpan | None:
+def span_of(time_slice: Slice, name: str) -> RecordSpan | None:
     """Where the records of that name lie; None where the slice has none by time.
 
     What was summarised of sessions is found in the week's log, what was summarised of weeks in the
     term's. Messages themselves are only read of a segment.
     """
-    match found:
+    match time_slice:
         case SessionSegment():
-            return RecordSpan(name, found.session_id, found.end - found.seconds, found.end)
+            return RecordSpan(
+                name, time_slice.session_id, time_slice.end - time_slice.seconds, time_slice.end
+            )
         case _ if name == "messages":
             return None
         case RecordSession():
-            return RecordSpan(name, found.session_id, found.end - _SESSION, found.end)
+            return RecordSpan(name, time_slice.session_id, time_slice.end - _SESSION, time_slice.end)
         case Week():
-            return RecordSpan(f"log.sessions.{name}", None, found.end - _WEEK, found.end)
+            return RecordSpan(f"log.sessions.{name}", None, time_slice.end - _WEEK, time_slice.end)
         case Term():
-            return RecordSpan(f"log.weekly.{name}", None, found.begin, found.end)
+            return RecordSpan(f"log.weekly.{name}", None, time_slice.begin, time_slice.end)
         case _:
             return None
 
@@ -317,19 +319,19 @@ def _time_of(record: Record) -> float | None:
 def messages_of_stream(
     reader: RecordReader,
     name: str,
-    found: Slice,
+    time_slice: Slice,
     scope: RecordScope,
     *,
     framing: str = "",
     doc_ids: bool = False,
 ) -> list[JsonValue]:
     """One stream's records of a slice as messages."""
-    records = read_stream(reader, name, found, scope).records
-    return as_messages(records, name, found, framing=framing, doc_ids=doc_ids)
+    records = read_stream(reader, name, time_slice, scope).records
+    return as_messages(records, name, time_slice, framing=framing, doc_ids=doc_ids)
 
 
 def as_messages(
-    records: Iterable[Record], name: str, found: Slice, *, framing: str = "", doc_ids: bool = False
+    records: Iterable[Record], name: str, time_slice: Slice, *, framing: str = "", doc_ids: bool = False
 ) -> list[JsonValue]:
     """Records as the service gave them.
 
@@ -338,10 +340,10 @@ def as_messages(
     topics and paths, which the service did not give, with the framing before a content that is text.
     """
     if name in _TOLD:
-        before = label_of(found) + framing
+        before = label_of(time_slice) + framing
         return [_told(record, before, doc_ids=doc_ids) for record in records]
-    made = _said if name == _MESSAGES or isinstance(found, TreePath) else _kept
-    before = framing if isinstance(found, Topic | TreePath) else ""
+    made = _said if name == _MESSAGES or isinstance(time_slice, TreePath) else _kept
+    before = framing if isinstance(time_slice, Topic | TreePath) else ""
     return [_framed(made(record, doc_ids=doc_ids), before) for record in records]
 
 
@@ -353,13 +355,15 @@ def _framed(message: JsonValue, framing: str) -> JsonValue:
     return {**message, "content": framing + content} if isinstance(content, str) else message
 
 
-def read_stream(reader: RecordReader, name: str, found: Slice, scope: RecordScope) -> StreamRecords:
+def read_stream(reader: RecordReader, name: str, time_slice: Slice, scope: RecordScope) -> StreamRecords:
     """The records of that name in a slice."""
-    if isinstance(found, Topic):
-        return StreamRecords(() if found.topic_id is None else reader.topic(scope, found.topic_id, name))
-    if isinstance(found, TreePath):
-        return reader.path(scope, found, name)
-    span = span_of(found, name)
+    if isinstance(time_slice, Topic):
+        return StreamRecords(
+            () if time_slice.topic_id is None else reader.topic(scope, time_slice.topic_id, name)
+        )
+    if isinstance(time_slice, TreePath):
+        return reader.path(scope, time_slice, name)
+    span = span_of(time_slice, name)
     return StreamRecords(() if span is None else reader.span(scope, span))
 
 
@@ -398,6 +402,6 @@ def _fields(value: JsonValue) -> JsonObject | None:
 
 def _with_origin(message: JsonObject, record: Record, carried: Iterable[str], *, doc_id: bool) -> JsonObject:
     document = record.document
-    found = {name: document[name] for name in carried if name in document and name not in message}
+    origin = {name: document[name] for name in carried if name in document and name not in message}
     # What was assembled is no one record.
-    return {**message, **found, "docId": record.id} if doc_id and record.id else {**message, **found}
+    return {**message, **origin, "docId": record.id} if doc_id and record.id else {**message, **origin}

@@ -138,7 +138,7 @@ class TreeGroups:
         if not folds:
             return {}
         positions = self._positions(message_ids)
-        found: dict[str, dict[str, Any]] = {}
+        documents: dict[str, dict[str, Any]] = {}
         for fold in folds:
             inside = {
                 row.position for row in walk_up(self.session, self._key(), fold.last.position, fold.size)
@@ -146,8 +146,8 @@ class TreeGroups:
             for name, position in positions.items():
                 if position in inside:
                     entry = {"responseId": fold.id, "updated_at": fold.created_at / _SECOND}
-                    found.setdefault(name, {})[fold.name] = entry
-        return {name: {"groups": groups} for name, groups in found.items()}
+                    documents.setdefault(name, {})[fold.name] = entry
+        return {name: {"groups": groups} for name, groups in documents.items()}
 
     def states(self, scope: GroupScope, names: Collection[str]) -> Documents:
         del scope
@@ -171,11 +171,11 @@ class TreeGroups:
             return []
 
     def _positions(self, ulids: Collection[str]) -> Mapping[str, int]:
-        listed, found = list(ulids), dict[str, int]()
+        listed, positions = list(ulids), dict[str, int]()
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             statement = select(_nodes.c.ulid, _nodes.c.position).where(
                 _nodes.c.tree == self._key(), _nodes.c.ulid.in_(some)
             )
-            found.update((row.ulid, row.position) for row in self.session.execute(statement))
-        return found
+            positions.update((row.ulid, row.position) for row in self.session.execute(statement))
+        return positions

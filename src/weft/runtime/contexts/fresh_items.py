@@ -31,7 +31,7 @@ def fresh_items(opened: Opened, end: NodeRow, mounted: Mounted, attached: Sequen
     items = list({each.item.id: each.item for each in attached if each.left_out is None}.values())
     now, gone = mounted.fresh(items)
     # Only the text is read again: the note that is open stays the open one.
-    found = {
+    fresh = {
         item.id: replace(
             now[item.id],
             item=replace(now[item.id].item, type=item.type, recoverable=item.recoverable),
@@ -40,17 +40,17 @@ def fresh_items(opened: Opened, end: NodeRow, mounted: Mounted, attached: Sequen
         for item in items
         if item.id in now
     }
-    deleted = {*_documents(opened, items, found), *_surely(opened, end, attached, gone)}
-    return FreshItems({**_last_read(opened, end, attached, deleted), **found}, frozenset(deleted))
+    deleted = {*_documents(opened, items, fresh), *_surely(opened, end, attached, gone)}
+    return FreshItems({**_last_read(opened, end, attached, deleted), **fresh}, frozenset(deleted))
 
 
-def _documents(opened: Opened, items: Iterable[ContextItem], found: dict[str, ContextItem]) -> Iterable[str]:
+def _documents(opened: Opened, items: Iterable[ContextItem], read: dict[str, ContextItem]) -> Iterable[str]:
     """Add the documents as they are; the ids of those that were deleted."""
     for item in items:
         if item.type == "document" and item.id.startswith(_DOCUMENT):
             name = item.id.removeprefix(_DOCUMENT)
             try:
-                found[item.id] = document(name, load_document(opened.session, name).content, title=item.title)
+                read[item.id] = document(name, load_document(opened.session, name).content, title=item.title)
             except NotFoundError:
                 if is_ulid(name):
                     yield item.id
@@ -78,8 +78,8 @@ def _last_read(
         return {}
     record = record_of(sent)
     read = cast("dict[str, dict[str, str]]", record.get(REFRESHED, {}))
-    found = {each.item.id: each.item for each in attached if each.item.id in deleted & read.keys()}
-    texts = snapshots_of(opened.session, opened.key, [read[name]["content"] for name in found])
+    items = {each.item.id: each.item for each in attached if each.item.id in deleted & read.keys()}
+    texts = snapshots_of(opened.session, opened.key, [read[name]["content"] for name in items])
     return {
         name: replace(
             item,
@@ -87,5 +87,5 @@ def _last_read(
             created=read[name]["created"],
             modified=read[name]["modified"],
         )
-        for name, item in found.items()
+        for name, item in items.items()
     }

@@ -60,7 +60,7 @@ def attached_on_path(opened: Opened, end: NodeRow, annotations: Annotations) -> 
     digests = {bytes(item.sha256) for listed in held.values() for item in listed}
     bodies = bodies_of(session, tree, digests)
     known: dict[tuple[Any, ...], ContextItem] = {}
-    found: list[Attached] = []
+    attached: list[Attached] = []
     for row in rows:
         reason = reason_to_leave_out(
             metadata_of(row),
@@ -75,8 +75,8 @@ def attached_on_path(opened: Opened, end: NodeRow, annotations: Annotations) -> 
             if key not in known:
                 known[key] = _item(item, bodies.get(bytes(item.sha256)))
             shown = known[key]
-            found.append(Attached(row.depth, shown, pinned=shown.item.pinned, left_out=reason))
-    return found
+            attached.append(Attached(row.depth, shown, pinned=shown.item.pinned, left_out=reason))
+    return attached
 
 
 def _item(row: Any, body: bytes | None) -> ContextItem:
@@ -116,22 +116,22 @@ def read_items(
     `[a7x2]` a node (of `tree`, or of whichever tree alone has it).
     """
     mounted = mounted_in(caller)
-    found: dict[str, Item] = {}
+    by_name: dict[str, Item] = {}
     for reference in references:
         read = _read(caller, mounted, reference, tree, progress)
         for each in read:
-            _add(found, item_of(each))
+            _add(by_name, item_of(each))
         marker = _marker(reference.strip(), read)
         if marker is not None:
-            found[marker.id] = marker
-    return Attachable(list(found.values()), mounted.warnings)
+            by_name[marker.id] = marker
+    return Attachable(list(by_name.values()), mounted.warnings)
 
 
-def _add(found: dict[str, Item], item: Item) -> None:
-    before = found.get(item.id)
+def _add(by_name: dict[str, Item], item: Item) -> None:
+    before = by_name.get(item.id)
     if before is not None:
         item = item_of(attached_twice(shown_item(before), shown_item(item)))
-    found[item.id] = item
+    by_name[item.id] = item
 
 
 def _marker(reference: str, notes: Sequence[ContextItem]) -> Item | None:
@@ -166,8 +166,8 @@ def _read(
     if kind == "folder":
         return mounted.in_folder(rest)
     if kind in {"doc", "document"}:
-        found = read.document(rest)
-        return [document(found.id, found.content, title=found.title)]
+        stored = read.document(rest)
+        return [document(stored.id, stored.content, title=stored.title)]
     if kind == "active":
         return [mounted.active_note(rest, caller.store.blobs.put)]
     if text.lower().startswith(_WEB):
@@ -206,10 +206,10 @@ def attach_all(caller: Caller, tree: str, node: str, items: Iterable[Item | str]
             if item.id not in named:
                 order.append(item.id)
             _add(named, item)
-    found = [named[each] if isinstance(each, str) else each for each in order]
-    if found:
-        caller.perform(AttachAll(tree=tree, node=node, items=found))
-    return len(found)
+    chosen = [named[each] if isinstance(each, str) else each for each in order]
+    if chosen:
+        caller.perform(AttachAll(tree=tree, node=node, items=chosen))
+    return len(chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -241,7 +241,7 @@ class LevelReader:
             return level
         text = self.folds.stand_in(level.row, fold, self.tree.mode)
         tokens = level.candidate.tokens if text is None else self.estimator.of_text(text)
-        found = level.candidate._replace(
+        folded = level.candidate._replace(
             role=Role.USER.value,
             kind="text",
             tokens=tokens,
@@ -252,7 +252,7 @@ class LevelReader:
             instead=None if text is None else Instead(fold.name, level.candidate.tokens),
             tools=None,
         )
-        return Level(level.row, found)
+        return Level(level.row, folded)
 
     def _of_no_use(self, row: LightRow) -> Reason | None:
         """Why what is there is not said as a part of the path."""
@@ -280,31 +280,31 @@ class LevelReader:
         Of a document's own nodes only the `words` count.
         """
         of_counts = self.estimator.of_counts
-        found: dict[int, _Size] = {}
+        sizes: dict[int, _Size] = {}
         unsaid: list[LightRow] = []
         for row in rows:
             kind = KINDS[row.kind]
             if kind not in SPOKEN if words else row.flags & _BLANK:
-                found[row.key] = _Size(0)
+                sizes[row.key] = _Size(0)
             elif of_counts is None or kind == "mixed":
                 unsaid.append(row)
             else:
                 tokens = (of_counts(row.narrow, row.wide) or 1) if row.narrow or row.wide else 0
-                found[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
+                sizes[row.key] = _Size(tokens + MEDIA_TOKENS if kind in _MEDIA else tokens)
         if unsaid:
             contents = self.cache.contents(self.tree.session, self.tree.key, unsaid)
-            found |= {key: self._size(content, words=words) for key, content in contents.items()}
-        return found if words else found | self._with_tools(rows, found)
+            sizes |= {key: self._size(content, words=words) for key, content in contents.items()}
+        return sizes if words else sizes | self._with_tools(rows, sizes)
 
     def _with_tools(self, rows: Sequence[LightRow], sizes: Mapping[int, "_Size"]) -> dict[int, "_Size"]:
         """Calls and results with their ids: only contents tell which belong together, so these are read."""
-        found: dict[int, _Size] = {}
+        with_tools: dict[int, _Size] = {}
         tools = [row for row in rows if KINDS[row.kind] in _TOOLS and sizes[row.key].tools is None]
         for start in range(0, len(tools), _TOOLS_AT_ONCE):
             part = tools[start : start + _TOOLS_AT_ONCE]
             for key, content in self.cache.contents(self.tree.session, self.tree.key, part).items():
-                found[key] = sizes[key]._replace(tools=tools_of(content))
-        return found
+                with_tools[key] = sizes[key]._replace(tools=tools_of(content))
+        return with_tools
 
     def _size(self, content: Content, *, words: bool) -> "_Size":
         if words:

@@ -37,20 +37,21 @@ class LinkedDocuments(Reader):
         with self._session(Permission.DOC_READ) as session:
             # Documents are the grove's: who was let into one tree alone does not come to them by way of it.
             require_access(session, self.actor, MemberRole.READER)
-            found = load_document(session, reference)
+            document = load_document(session, reference)
             key = self._tree_row(session, tree).key
-            return found, is_linked(session, key, find_document(session, found.id))
+            return document, is_linked(session, key, find_document(session, document.id))
 
     def document_anywhere(self, reference: str) -> Document:
         """A document outside of any tree: one that some tree is linked to, unless all of the grove may be seen."""
         with self._session(Permission.DOC_READ) as session:
             require_access(session, self.actor, MemberRole.READER)
-            found = load_document(session, reference)
+            document = load_document(session, reference)
             if not (
-                is_linked(session, None, find_document(session, found.id)) or may_cross(session, self.actor)
+                is_linked(session, None, find_document(session, document.id))
+                or may_cross(session, self.actor)
             ):
                 raise not_crossing("link it to a tree, or ask the human to let you leave yours")
-            return found
+            return document
 
     def title_here(self, tree: str, reference: str) -> tuple[str, str, bool]:
         """Id and title of a document, and whether it is linked: for who refers to it without reading it."""
@@ -60,8 +61,8 @@ class LinkedDocuments(Reader):
             key = find_document(session, reference)
             documents = schema.documents
             named = select(documents.c.ulid, documents.c.title).where(documents.c.key == key)
-            found = session.execute(named).one()
-            return found.ulid, found.title, is_linked(session, row.key, key)
+            named_row = session.execute(named).one()
+            return named_row.ulid, named_row.title, is_linked(session, row.key, key)
 
     @contextlib.contextmanager
     def telling_titles(self, tree: str) -> Generator[None]:

@@ -214,22 +214,22 @@ class ContextOptions(SamplingOptions):
         if not isinstance(self.annotations, bool):
             given["annotations"] = list(ids_of(self.annotations))
         usual = {each.name: each.default for each in fields(ContextOptions)}
-        found = {camel(name): value for name, value in given.items() if value != usual[name]}
+        further = {camel(name): value for name, value in given.items() if value != usual[name]}
         if self.tools:
             # As texts: what is kept has its keys sorted, and what is sent has them in their own order.
-            found["tools"] = [tool.json for tool in self.tools]
+            further["tools"] = [tool.json for tool in self.tools]
         if self.tool_choice != ToolChoice.AUTO:
-            found["toolChoice"] = str(self.tool_choice)
-        return found
+            further["toolChoice"] = str(self.tool_choice)
+        return further
 
     @classmethod
     def from_further(cls, kept: Mapping[str, Any]) -> dict[str, Any]:
         """What `further` gave, as keywords."""
         names = {camel(each.name): each.name for each in fields(cls)}
-        found = {names[name]: value for name, value in kept.items()}
-        if "tools" in found:
-            found["tools"] = tuple(ToolSpec.from_wire(json.loads(each)) for each in found["tools"])
-        return found
+        keywords = {names[name]: value for name, value in kept.items()}
+        if "tools" in keywords:
+            keywords["tools"] = tuple(ToolSpec.from_wire(json.loads(each)) for each in keywords["tools"])
+        return keywords
 
 
 def check_count(count: int) -> None:

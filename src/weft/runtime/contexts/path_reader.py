@@ -167,12 +167,12 @@ class PathReader(LevelReader):
         """Back from the end until the budget is spent, in one query unless much of it is left out."""
         # One beyond the room, so that it is seen to be full.
         position, floor, most = self.end.position, self.end.ruler - room - 1, room
-        found: list[Level] = []
+        levels: list[Level] = []
         while True:
-            found = self._back(position, max(-1, floor), min(least + 2, _AT_ONCE)) + found
-            top = found[0].row
-            if top.parent is None or self._reaches(found, room, least, masks):
-                return found
+            levels = self._back(position, max(-1, floor), min(least + 2, _AT_ONCE)) + levels
+            top = levels[0].row
+            if top.parent is None or self._reaches(levels, room, least, masks):
+                return levels
             position, most = top.parent, 2 * max(most, 1)
             floor = top.ruler - most
 
@@ -227,9 +227,9 @@ class PathReader(LevelReader):
                 rows = head_to(session, tree, self.end.position, min(amount, NO_LIMIT))
             elif start.depth > _TOP + 1:
                 # Where only the beginning matters, what lies between it and the tail is read with it.
-                found = rows_between(session, tree, self.end.position, above=_TOP, last=start, top=True)
-                rows = [row for row in found if row.depth <= _TOP]
-                self.gap = found[len(rows) :]
+                read = rows_between(session, tree, self.end.position, above=_TOP, last=start, top=True)
+                rows = [row for row in read if row.depth <= _TOP]
+                self.gap = read[len(rows) :]
             else:
                 # Most paths begin with an empty node, and of the last one read the group is not known.
                 rows = top_to(session, tree, self.end.position, min(_TOP, self.end.depth))
@@ -260,11 +260,11 @@ class PathReader(LevelReader):
             passed = levels[depth - levels[0].row.depth : start.depth - levels[0].row.depth]
             rows = [*rows, *(level.row for level in passed)]
         else:
-            found = self.gap
-            if not found or last.depth != _TOP:
+            read = self.gap
+            if not read or last.depth != _TOP:
                 session, tree = self.tree.session, self.tree.key
-                found = rows_between(session, tree, self.end.position, above=last.depth, last=start)
-            rows = self._resolved([row for row in found if last.depth < row.depth < start.depth])
+                read = rows_between(session, tree, self.end.position, above=last.depth, last=start)
+            rows = self._resolved([row for row in read if last.depth < row.depth < start.depth])
         near = {
             at for index, row in enumerate(rows) if self._why(row) for at in (index - 1, index, index + 1)
         }
@@ -311,14 +311,14 @@ def _ids_in(row: Candidate) -> list[str]:
 
 def _plain(levels: Sequence[Level], below: str = "") -> list[Candidate]:
     """The candidates, each with the notes that are beside the path. `below` is the id of what follows them."""
-    found = [level.candidate for level in levels]
-    if not any([row.notes for row in found]):  # noqa: C419 - a list is half the time of a generator
-        return found
-    for index, row in enumerate(found):
+    rows = [level.candidate for level in levels]
+    if not any([row.notes for row in rows]):  # noqa: C419 - a list is half the time of a generator
+        return rows
+    for index, row in enumerate(rows):
         if row.notes:
-            next_id = found[index + 1].id if index + 1 < len(found) else below
-            found[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
-    return found
+            next_id = rows[index + 1].id if index + 1 < len(rows) else below
+            rows[index] = row._replace(notes=tuple(note for note in row.notes if note.id != next_id))
+    return rows
 
 
 def _live(rows: Sequence[Candidate]) -> list[Candidate]:

@@ -84,8 +84,8 @@ def watch_turn(
 
     if not changes():
         return []
-    found = _Reasons(request, reader, stood, agent, sent).found(record, envelope)
-    reasons = {**expected_reasons(before, envelope, found), **found}
+    recorded = _Reasons(request, reader, stood, agent, sent).recorded(record, envelope)
+    reasons = {**expected_reasons(before, envelope, recorded), **recorded}
     return changes(reasons)
 
 
@@ -125,7 +125,7 @@ class _Reasons:
     before: SentEnvelope
     _explained: dict[Trigger, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def found(self, record: JsonObject, envelope: Envelope) -> Reasons:
+    def recorded(self, record: JsonObject, envelope: Envelope) -> Reasons:
         self._settings(record, envelope)
         self._instructions()
         for kind, payload in self._since(self.reader.tree.key):

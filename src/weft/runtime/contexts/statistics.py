@@ -198,17 +198,17 @@ def _rows(opened: Opened) -> dict[tuple[int, int], _Sent]:
         .where(_envelopes.c.tree == opened.key, _envelopes.c.legacy.is_(False))
         .order_by(_envelopes.c.node, _envelopes.c.ordinal)
     )
-    found: dict[tuple[int, int], _Sent] = {}
+    sent: dict[tuple[int, int], _Sent] = {}
     for row in opened.session.execute(there.execution_options(yield_per=200)):
         record = record_of(row)
         tokens = cast("Mapping[str, int]", record["tokens"])
         # Requests of an earlier Weft told of it in their warnings alone.
         odd = cast("Sequence[Mapping[str, str]]", record.get("instabilities", ()))
         reported = row.cached_read if row.cached is None else row.cached
-        found[row.node, row.ordinal] = _Sent(
+        sent[row.node, row.ordinal] = _Sent(
             row.provider, row.total, row.predicted, reported, dict(tokens), odd
         )
-    return found
+    return sent
 
 
 def _added(sent: Iterable[_Sent]) -> Requests:
@@ -255,22 +255,22 @@ def _unstable(opened: Opened, rows: Mapping[tuple[int, int], _Sent]) -> list[Uns
 def _branch(opened: Opened, leaf: str, rows: Mapping[tuple[int, int], _Sent]) -> BranchStats:
     nodes = schema.nodes
     here = select(nodes.c.position, nodes.c.local_id).where(nodes.c.tree == opened.key, nodes.c.ulid == leaf)
-    found = opened.session.execute(here).one()
-    path = {row.key for row in walk_up(opened.session, opened.key, found.position)}
+    counts = opened.session.execute(here).one()
+    path = {row.key for row in walk_up(opened.session, opened.key, counts.position)}
     return BranchStats(
-        leaf=found.local_id, requests=_added(each for (node, _), each in rows.items() if node in path)
+        leaf=counts.local_id, requests=_added(each for (node, _), each in rows.items() if node in path)
     )
 
 
 def _turns(path: Sequence[NodeRow], most: int) -> list[str]:
     """Ids of the nodes that a model was asked from, or would be: the last of each run of a user's."""
-    found: list[str] = []
+    turns: list[str] = []
     for index, row in enumerate(path):
         asked = ROLES[row.role] is Role.USER and (row.narrow or row.wide)
         after = path[index + 1] if index + 1 < len(path) else None
         if asked and (after is None or ROLES[after.role] is not Role.USER):
-            found.append(row.ulid)
-    return found[-most:] if most else []
+            turns.append(row.ulid)
+    return turns[-most:] if most else []
 
 
 @dataclass(slots=True)
@@ -285,11 +285,11 @@ class _Way:
     total: int = 0
 
     def send(self, blocks: Sequence[RequestBlock]) -> None:
-        found = predict(blocks, [] if self.before is None else [self.before], self.profile)
+        prediction = predict(blocks, [] if self.before is None else [self.before], self.profile)
         self.before = blocks
-        self.cost += found.cached * _READ + (found.total - found.cached) * _WRITE
-        self.cached += found.cached
-        self.total += found.total
+        self.cost += prediction.cached * _READ + (prediction.total - prediction.cached) * _WRITE
+        self.cached += prediction.cached
+        self.total += prediction.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,18 +306,18 @@ class _Trial:
     def laid_out(
         self, gathered: ContextInputs, ways: Iterable[tuple[Placement, float]]
     ) -> dict[tuple[Placement, float], list[RequestBlock]]:
-        found: dict[tuple[Placement, float], list[RequestBlock]] = {}
+        blocks: dict[tuple[Placement, float], list[RequestBlock]] = {}
         whole: dict[Placement, list[RequestBlock]] = {}
         for library, step in ways:
             # Where nothing is cut it does not matter how.
             if library not in whole:
                 envelope = gathered.with_way(library, step).written().laid_out
-                found[library, step] = pieces_of(envelope, self.profile)
+                blocks[library, step] = pieces_of(envelope, self.profile)
                 if not envelope.truncated:
-                    whole[library] = found[library, step]
+                    whole[library] = blocks[library, step]
             else:
-                found[library, step] = whole[library]
-        return found
+                blocks[library, step] = whole[library]
+        return blocks
 
 
 def _variants(trial: "_Trial", progress: Progress) -> list[Variant]:

@@ -94,24 +94,24 @@ def _memory(session: Session, actor: Actor, settings: LayerSettings, stood: Stoo
     stood.people = frozenset(link.agent for link in actor.chain())
     if name is None:
         return None
-    found = _document(session, name, "the user's memory", stood, stood.memory)
-    if found is None:
+    document = _document(session, name, "the user's memory", stood, stood.memory)
+    if document is None:
         return None
-    return found.content
+    return document.content
 
 
 def _document(session: Session, name: str, what: str, stood: Stood, ids: set[str]) -> Document | None:
     ids.add(name)
     try:
-        found = load_document(session, name)
+        document = load_document(session, name)
     except WeftError as error:
         stood.warnings.append(f"{what} is left out: {error.message}")
         return None
-    ids.add(found.id)
-    if found.archived_at is not None:
-        stood.warnings.append(f"{what} is left out: {found.title!r} is archived")
+    ids.add(document.id)
+    if document.archived_at is not None:
+        stood.warnings.append(f"{what} is left out: {document.title!r} is archived")
         return None
-    return found
+    return document
 
 
 def _project_of(opened: Opened) -> Project | None:
@@ -136,10 +136,10 @@ def _project_context(session: Session, project: Project, mounted: Mounted, stood
 def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stood) -> list[str]:
     match item.kind:
         case ProjectItemKind.DOCUMENT:
-            found = _document(session, item.reference, "a document of the project", stood, stood.documents)
-            if found is None:
+            document = _document(session, item.reference, "a document of the project", stood, stood.documents)
+            if document is None:
                 return []
-            return [render_item(_as_item(found))]
+            return [render_item(_as_item(document))]
         case ProjectItemKind.FOLDER:
             # Times would change L1 whenever a file is touched.
             notes = mounted.in_folder(item.reference)
@@ -149,8 +149,8 @@ def _rendered(session: Session, item: ProjectItem, mounted: Mounted, stood: Stoo
             return [render_item(page, form=ItemForm.STUB, readers=stood.readers)]
 
 
-def _as_item(found: Document) -> ContextItem:
-    return document(found.id, found.content, title=found.title)
+def _as_item(given: Document) -> ContextItem:
+    return document(given.id, given.content, title=given.title)
 
 
 def _timeless(item: ContextItem) -> ContextItem:

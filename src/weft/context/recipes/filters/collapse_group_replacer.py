@@ -37,22 +37,22 @@ def collapse_groups(messages: Sequence[object], options: Options, context: Filte
     expanded = {name for name, state in index.states(firsts).items() if is_expanded(state)}
     told_by = {firsts[name].response_key for name in firsts if name not in expanded}
     responses = index.responses(told_by)
-    found: list[object] = []
+    replaced: list[object] = []
     shown: set[str] = set()
     for position, message in enumerate(messages):
         member = members.get(position)
         if member is None:
-            found.append(message)
+            replaced.append(message)
         elif member.name in expanded:
-            found.append(_annotated(message, firsts[member.name]))
-            context.trace.kept(position, message, found[-1], f"of the expanded group {member.name}")
+            replaced.append(_annotated(message, firsts[member.name]))
+            context.trace.kept(position, message, replaced[-1], f"of the expanded group {member.name}")
         else:
             if member.name not in shown:
                 shown.add(member.name)
-                found.append(_placeholder(member, responses))
-                context.trace.added(found[-1], f"stands for the group {member.name}")
+                replaced.append(_placeholder(member, responses))
+                context.trace.added(replaced[-1], f"stands for the group {member.name}")
             context.trace.collapsed(position, message, f"of the group {member.name}")
-    return found
+    return replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ class _Index:
     ) -> Documents:
         if not ids:
             return {}
-        found = read(self.scope, ids)
-        rest = [each for each in ids if each not in found]
+        documents = read(self.scope, ids)
+        rest = [each for each in ids if each not in documents]
         nobodys = self.scope.unscoped
-        return {**read(nobodys, rest), **found} if rest and nobodys is not None else found
+        return {**read(nobodys, rest), **documents} if rest and nobodys is not None else documents
 
 
 def _key(message: object) -> str | None:
-    found = id_of_message(message)
-    return None if found is None else string_of(found)
+    own_id = id_of_message(message)
+    return None if own_id is None else string_of(own_id)
 
 
 def is_placeholder(message: object) -> bool:
@@ -111,10 +111,10 @@ def is_placeholder(message: object) -> bool:
 
 def _firsts(members: Mapping[int, GroupMembership]) -> dict[str, GroupMembership]:
     """For each group the membership of its first message: the one that speaks for it."""
-    found: dict[str, GroupMembership] = {}
+    firsts: dict[str, GroupMembership] = {}
     for member in members.values():
-        found.setdefault(member.name, member)
-    return found
+        firsts.setdefault(member.name, member)
+    return firsts
 
 
 def _placeholder(member: GroupMembership, responses: Documents) -> Mapping[str, object]:

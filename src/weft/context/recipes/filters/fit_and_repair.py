@@ -42,7 +42,7 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
             f"limit must be at least {reserve} for these messages, got {limit}", path="options.limit"
         )
     masks = options.get("maskToolResults")
-    found = fit_messages(
+    fitted = fit_messages(
         plain,
         limit - reserve,
         strategy=str(options.get("truncationStrategy", Strategy.TRUNCATE_MIDDLE)),
@@ -54,15 +54,15 @@ def fit_to_budget(messages: Sequence[object], options: Options, context: FilterC
         mask_tool_results=None if masks in (None, "off") else _whole(options, "maskToolResults", None),
         mask_above=_whole(options, "maskAbove", MASK_ABOVE),
     )
-    _account(plain, found, context.trace)
-    return list(found.messages)
+    _account(plain, fitted, context.trace)
+    return list(fitted.messages)
 
 
 @accepts(fitting_rules("maskToolResults", "maskAbove", "truncationStep", "window", "estimator"))
 def mask_tool_results(messages: Sequence[object], options: Options, context: FilterContext) -> list[object]:
     """Keep the newest `maskToolResults` tool results whole; older ones above `maskAbove` tokens become one line."""
     plain = plain_messages(messages)
-    found = fit_messages(
+    masked = fit_messages(
         plain,
         NO_LIMIT,
         step=_share(options),
@@ -71,8 +71,8 @@ def mask_tool_results(messages: Sequence[object], options: Options, context: Fil
         mask_tool_results=_whole(options, "maskToolResults", _NEWEST),
         mask_above=_whole(options, "maskAbove", MASK_ABOVE),
     )
-    _account(plain, found, context.trace)
-    return list(found.messages)
+    _account(plain, masked, context.trace)
+    return list(masked.messages)
 
 
 def _whole(options: Options, name: str, default: int | None) -> int:
@@ -100,15 +100,15 @@ def _marker(options: Options) -> str | None:
     return value
 
 
-def _account(before: Sequence[PlainMessage], found: ListContext, trace: Trace) -> None:
+def _account(before: Sequence[PlainMessage], fitted: ListContext, trace: Trace) -> None:
     """Record message by message what the fitting decided, in terms of the lists it was given and gave."""
-    if not (found.truncated or found.shortened or found.masked):
+    if not (fitted.truncated or fitted.shortened or fitted.masked):
         return
-    told = {entry.position: entry for entry in found.manifest if entry.outcome is Outcome.MASKED}
-    gone = _cut(found.manifest)
+    told = {entry.position: entry for entry in fitted.manifest if entry.outcome is Outcome.MASKED}
+    gone = _cut(fitted.manifest)
     for position, reason in gone.items():
         trace.cut(position, before[position], reason)
-    left, after = [position for position in range(len(before)) if position not in gone], found.messages
+    left, after = [position for position in range(len(before)) if position not in gone], fitted.messages
     place = 0
     for number, message in enumerate(after):
         rest = len(after) - number
@@ -128,13 +128,13 @@ def _account(before: Sequence[PlainMessage], found: ListContext, trace: Trace) -
 
 
 def _cut(manifest: Manifest) -> Mapping[int, str]:
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for entry in manifest:
         if entry.outcome is Outcome.CUT and entry.position is not None:
-            found.update(
+            reasons.update(
                 (position, entry.reason) for position in range(entry.position, entry.position + entry.count)
             )
-    return found
+    return reasons
 
 
 _Placed: TypeAlias = tuple[int, PlainMessage]
@@ -148,9 +148,9 @@ def repair(messages: Sequence[object], options: Options, context: FilterContext)
     A request begins with a user and, unless `prefill` is set, does not end with an assistant.
     """
     paired = _paired(plain_messages(messages), context.trace)
-    found = _alternating(paired, context.trace)
-    sides = [_role(message) for _, message in found if _role(message) not in SYSTEM_ROLES]
-    made = [message for _, message in found]
+    repaired = _alternating(paired, context.trace)
+    sides = [_role(message) for _, message in repaired if _role(message) not in SYSTEM_ROLES]
+    made = [message for _, message in repaired]
     if sides and sides[0] != _USER:
         place = next(index for index, message in enumerate(made) if _role(message) not in SYSTEM_ROLES)
         made.insert(place, {"role": _USER, "content": OPENING})
@@ -195,7 +195,7 @@ def _traffic(message: PlainMessage) -> ToolTraffic:
 
 
 def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
-    found: list[_Placed] = []
+    in_order: list[_Placed] = []
     traffic = [_traffic(message) for message in messages]
     for paired in in_pairs(traffic):
         index = paired.place
@@ -205,10 +205,10 @@ def _paired(messages: Sequence[PlainMessage], trace: Trace) -> list[_Placed]:
             continue
         if message is not messages[index]:
             trace.shortened(index, messages[index], message, "its other half is not there")
-        elif paired.results and index != found[-1][0] + 1:
+        elif paired.results and index != in_order[-1][0] + 1:
             trace.kept(index, message, message, "moved to its call")
-        found.append((index, message))
-    return found
+        in_order.append((index, message))
+    return in_order
 
 
 def _with_only(message: PlainMessage, tools: ToolTraffic, paired: PairedPart) -> PlainMessage | None:
@@ -217,17 +217,17 @@ def _with_only(message: PlainMessage, tools: ToolTraffic, paired: PairedPart) ->
         return message
     if _role(message) == _TOOL:
         return None
-    found = dict(message)
+    changed = dict(message)
     if isinstance(message.get("content"), list | tuple):
-        found["content"] = [block for block in items_of(message["content"]) if _stays(block, paired)]
+        changed["content"] = [block for block in items_of(message["content"]) if _stays(block, paired)]
     stay = [
         call
-        for call in items_of(found.pop("tool_calls", None))
+        for call in items_of(changed.pop("tool_calls", None))
         if str(fields_of(call).get("id")) in paired.calls
     ]
     if stay:
-        found["tool_calls"] = stay
-    return found if found.get("content") or stay else None
+        changed["tool_calls"] = stay
+    return changed if changed.get("content") or stay else None
 
 
 def _stays(block: object, paired: PairedPart) -> bool:
@@ -241,38 +241,38 @@ def _stays(block: object, paired: PairedPart) -> bool:
 
 def _alternating(messages: Sequence[_Placed], trace: Trace) -> list[_Placed]:
     """Join what one side says in a row; a system message between them goes before."""
-    found: list[_Placed] = []
+    in_turn: list[_Placed] = []
     turn: list[_Placed] = []
     side: object = None
     for placed in messages:
         role = _role(placed[1])
         if role not in SYSTEM_ROLES and (role != side or role == _TOOL):
-            _add_turn(found, turn, trace)
+            _add_turn(in_turn, turn, trace)
             turn, side = [], role
         turn.append(placed)
-    _add_turn(found, turn, trace)
-    return found
+    _add_turn(in_turn, turn, trace)
+    return in_turn
 
 
-def _add_turn(found: list[_Placed], turn: Sequence[_Placed], trace: Trace) -> None:
+def _add_turn(placed: list[_Placed], turn: Sequence[_Placed], trace: Trace) -> None:
     """One side's turn as one message, with the system messages in it."""
     said = [number for number, (_, message) in enumerate(turn) if _role(message) not in SYSTEM_ROLES]
     if len(said) < 2:
-        found += turn
+        placed += turn
         return
     joined = _joined([turn[number][1] for number in said])
     for number in said:
         trace.merged(*turn[number], joined, "joined with what the same side says in a row")
     last, members = said[-1], set(said)
-    place = _call_before(found) if _results(joined) else len(found)
-    found[place:place] = [turn[number] for number in range(last) if number not in members]
-    found += [(turn[last][0], joined), *turn[last + 1 :]]
+    place = _call_before(placed) if _results(joined) else len(placed)
+    placed[place:place] = [turn[number] for number in range(last) if number not in members]
+    placed += [(turn[last][0], joined), *turn[last + 1 :]]
 
 
-def _call_before(found: Sequence[_Placed]) -> int:
+def _call_before(placed: Sequence[_Placed]) -> int:
     """Where the message stands whose call is answered next: nothing comes between it and its results."""
-    place = len(found) - 1
-    while place > 0 and _results(found[place][1]):
+    place = len(placed) - 1
+    while place > 0 and _results(placed[place][1]):
         place -= 1
     return max(place, 0)
 
@@ -339,18 +339,18 @@ def backfill_tool_calls(messages: Sequence[object], options: Options, context: F
         results.setdefault(key, []).append(place)
     _check_size(len(messages), called, results)
     account = _Account(context.trace)
-    found: list[object] = []
+    filled: list[object] = []
     for place, message in enumerate(messages):
         if place not in answering:
-            found.append(message)
+            filled.append(message)
             account.caller = account.last = place
             for call in calls.get(place, ()):
-                found += _answers(call, messages, results.get(call, ()), rules, account)
+                filled += _answers(call, messages, results.get(call, ()), rules, account)
         elif answering[place] not in called:
-            found.append(_orphaned(message, rules))
+            filled.append(_orphaned(message, rules))
             why = f"became {rules.orphan_role}: nothing called for it"
-            context.trace.kept(place, message, found[-1], why)
-    return found
+            context.trace.kept(place, message, filled[-1], why)
+    return filled
 
 
 def _check_size(given: int, called: Counter[str], results: Mapping[str, Sequence[object]]) -> None:

@@ -96,10 +96,10 @@ class _Scale:
         self.known: dict[int, float] = {}
 
     def cost(self, place: int) -> float:
-        found = self.known.get(place)
-        if found is None:
-            found = self.known[place] = self._tokens(self.messages[place]) + self.overhead
-        return found
+        cost = self.known.get(place)
+        if cost is None:
+            cost = self.known[place] = self._tokens(self.messages[place]) + self.overhead
+        return cost
 
     def _tokens(self, message: object) -> float:
         """Of its JSON. What is no object is hardly a message: text counts as it is, nothing as no text.
@@ -228,19 +228,19 @@ def limit_file_contents(messages: Sequence[object], options: Options, context: F
             return written
         return compact_json({**file, "content": placeholder})
 
-    found = list(messages)
-    for position in range(len(found) - 1, -1, -1):
-        message = found[position]
+    messages_after = list(messages)
+    for position in range(len(messages_after) - 1, -1, -1):
+        message = messages_after[position]
         fields = fields_of(message)
         role = fields.get("role")
         if role == "tool" and results and is_truthy(fields.get("tool_call_id")):
-            found[position] = _with(fields, "content", limited(fields.get("content")))
+            messages_after[position] = _with(fields, "content", limited(fields.get("content")))
         elif role == "assistant" and calls:
-            found[position] = _with_calls(fields, limited)
-        if found[position] is not message:
+            messages_after[position] = _with_calls(fields, limited)
+        if messages_after[position] is not message:
             why = "an older version, or a file beyond the limit"
-            context.trace.shortened(position, message, found[position], why)
-    return found
+            context.trace.shortened(position, message, messages_after[position], why)
+    return messages_after
 
 
 def _file_in(written: object) -> JsonObject | None:
@@ -299,12 +299,12 @@ def drop_tool_calls_completed(
 
     saying = [position for position, message in enumerate(messages) if says_so(message)]
     repeated = set(saying[:-1])
-    found: list[object] = []
+    rest: list[object] = []
     for position, message in enumerate(messages):
         if position in repeated:
             context.trace.excluded(position, message, "said again later")
         elif not is_truthy(message):
             context.trace.excluded(position, message, "not a message")
         else:
-            found.append(message)
-    return found
+            rest.append(message)
+    return rest

@@ -94,8 +94,8 @@ async def apply_filters_async(
     registry: Registry | None = None,
 ) -> list[PlainMessage]:
     """`apply_filters` where a loop runs already."""
-    found = await run_filters_async(messages, filters, context, on_error=on_error, registry=registry)
-    return found.messages
+    filtered = await run_filters_async(messages, filters, context, on_error=on_error, registry=registry)
+    return filtered.messages
 
 
 def run_filters(
@@ -199,14 +199,14 @@ class _Step:
         self.given: list[object] = pipeline.messages
 
     def begin(self) -> Sequence[object] | Awaitable[Sequence[object]]:
-        found = self.pipeline.registry.filter_of(self.name)
+        chosen = self.pipeline.registry.filter_of(self.name)
         context = replace(self.pipeline.context, trace=self.trace)
-        if _is_own(found):
-            return found(list(self.given), self.options, context)
+        if _is_own(chosen):
+            return chosen(list(self.given), self.options, context)
         # The filter of a plug-in may change what it is given.
         self.given = [_copied(message) for message in self.pipeline.messages]
         context = replace(context, values=cast("Mapping[str, object]", _copied(dict(context.values))))
-        return found(list(self.given), cast("Options", _copied(dict(self.options))), context)
+        return chosen(list(self.given), cast("Options", _copied(dict(self.options))), context)
 
     def end(self, answer: Sequence[object]) -> None:
         if not isinstance(answer, list | tuple):
@@ -256,9 +256,9 @@ class _Step:
         )
 
 
-def _is_own(found: Filter) -> bool:
+def _is_own(chosen: Filter) -> bool:
     """True for our functions, and not for one that wraps them: a wrapper has the module's name, not its globals."""
-    return isinstance(found, FunctionType) and str(found.__globals__.get("__name__")).startswith(_OWN)
+    return isinstance(chosen, FunctionType) and str(chosen.__globals__.get("__name__")).startswith(_OWN)
 
 
 def _copied(value: object) -> object:

@@ -36,9 +36,9 @@ class Mark(NamedTuple):
 
     @property
     def id(self) -> str:
-        found = id_of_message(self.after if self.outcome is Outcome.ADDED else self.before)
-        if isinstance(found, str):
-            return found
+        own_id = id_of_message(self.after if self.outcome is Outcome.ADDED else self.before)
+        if isinstance(own_id, str):
+            return own_id
         return "added" if self.position is None else f"messages[{self.position}]"
 
     @property
@@ -99,10 +99,10 @@ class Trace:
         made = Counter(id(mark.after) for mark in self.marks if mark.after is not None)
         gone, fresh = _left(old, Counter(new), told), _left(new, Counter(old), made)
         if gone and fresh:
-            lost, found = [_said(before[place]) for place in gone], [_said(after[place]) for place in fresh]
-            copied = Counter(lost) & Counter(found)
+            lost, gained = [_said(before[place]) for place in gone], [_said(after[place]) for place in fresh]
+            copied = Counter(lost) & Counter(gained)
             gone = [gone[number] for number in _left(lost, Counter(copied))]
-            fresh = [fresh[number] for number in _left(found, copied)]
+            fresh = [fresh[number] for number in _left(gained, copied)]
         for place in gone:
             self.excluded(place, before[place], f"left out by {name}")
         for place in fresh:
@@ -111,15 +111,15 @@ class Trace:
 
 def _left(keys: Sequence[_Key], *counts: Counter[_Key]) -> list[int]:
     """The places of the keys that no count has any more; each one that is found is used up."""
-    found: list[int] = []
+    places: list[int] = []
     for place, key in enumerate(keys):
         for count in counts:
             if count.get(key):
                 count[key] -= 1
                 break
         else:
-            found.append(place)
-    return found
+            places.append(place)
+    return places
 
 
 def _said(message: object) -> str:
@@ -167,7 +167,7 @@ class FilterStep:
             yield from piece.entries()
 
     def to_wire(self) -> JsonObject:
-        found: dict[str, JsonValue] = {
+        wire: dict[str, JsonValue] = {
             "index": self.index,
             "name": self.name,
             "given": self.given,
@@ -183,8 +183,8 @@ class FilterStep:
             ],
         }
         if self.warning:
-            found["warning"] = self.warning
-        return found
+            wire["warning"] = self.warning
+        return wire
 
 
 def _alike(mark: Mark) -> tuple[Outcome, str]:
