@@ -88,7 +88,7 @@ def fit_messages(
     except TypeError:
         # What cannot be looked up, like a list in the place of a number, is refused by name.
         settings = _settings(*given, mask_tool_results, mask_above)
-    if system or tools:
+    if system or tools != ():
         measurer = settings.measurer
         settings = settings._replace(
             system=system,
