@@ -11,12 +11,17 @@ NODE := $(shell node -e 'const [a, b] = process.versions.node.split("."); consol
 NO_NODE := echo "skipped: the web app's own checks need Node 20.19 or later on the PATH"
 MODULES := web/node_modules/.package-lock.json
 
-.PHONY: web web-types web-check run test check check-types check-tests lint types layers bench bench-load prove docs docs-check lock format clean
+.PHONY: needs-node web web-types web-check run tour test check check-types check-tests lint types layers bench bench-load prove docs docs-check lock format clean
 
-run: $(STAMP)
+# The product: server and browser on the sample grove, with the embedded model.
+run: $(STAMP) web
+	@$(BIN)/python examples/run.py
+
+# The same grove in the terminal, a screen at a time.
+tour: $(STAMP)
 	@$(BIN)/python examples/tour.py
 
-test: $(STAMP) lint types layers docs-check web web-check
+test: $(STAMP) needs-node lint types layers docs-check web web-check
 	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 # Types and tests at once, a process each: that fills two cores, and nothing is loaded twice.
@@ -53,6 +58,9 @@ layers: $(STAMP)
 # The app is built into the package; nothing happens if its sources have not changed.
 web: $(STAMP)
 	@$(BIN)/python hatch_build.py
+
+needs-node:
+	@$(if $(NODE),true,echo "make test needs Node 20.19 or later on the PATH, for the web app and its checks" >&2; exit 1)
 
 web-types: $(STAMP) $(if $(NODE),$(MODULES))
 	@$(if $(NODE),$(BIN)/python web/scripts/openapi.py | node web/scripts/generate-types.mjs,$(NO_NODE))

@@ -36,7 +36,7 @@ class Asker:
 def client(loom: weft.Grove) -> Iterator[TestClient]:
     settings = ServerSettings(
         keys=(KEY,),
-        entrance="once",
+        entrances=("once",),
         body_limit=LIMIT,
         origins=("https://ours.example",),
         # The matrix asks every route with several wrong tokens.

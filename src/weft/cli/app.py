@@ -200,14 +200,18 @@ def _root(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    if version:
-        out = CliSession(settings_of(context), options_of(context)).out
-        if out.as_json:
-            out.json({"version": __version__})
+    with CliSession(settings_of(context), options_of(context), creates=True) as session:
+        if version and session.out.as_json:
+            session.out.json({"version": __version__})
+        elif version:
+            session.out.text(f"weft {__version__}")
+        elif session.out.terminal:
+            from weft.cli.servers import start  # noqa: PLC0415 - only where no command is given
+
+            start(session)
         else:
-            out.text(f"weft {__version__}")
-    else:
-        typer.echo(context.get_help())
+            # A program that gives no command wants to know what there is.
+            typer.echo(context.get_help())
 
 
 app.callback(invoke_without_command=True)(

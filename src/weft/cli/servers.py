@@ -1,6 +1,9 @@
 """Serve a grove over HTTP or MCP, and tell collectors about its model calls: serve, mcp, telemetry."""
 
+import os
+import threading
 import time
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,6 +80,33 @@ def serve(
         ready=ready,
     )
     session.out.message("stopped")
+
+
+def start(session: CliSession) -> None:
+    """Serve the grove and open it in a browser: what `weft` alone does."""
+    from weft.errors import UnavailableError  # noqa: PLC0415 - only here
+    from weft.server import serve as serve_grove  # noqa: PLC0415 - fastapi takes 400 ms
+
+    grove = session.open_grove(background=True)
+
+    def ready(address: "ServerAddress") -> None:
+        session.out.text(address.link)
+        session.out.message(f"serving at {address.url}; the link works once; stop with Ctrl-C")
+        session.out.flush()
+
+    try:
+        serve_grove(grove, port=_PORT, ready=ready, open_browser=_open_browser)
+    except UnavailableError:
+        # Another program has the port, such as a grove that is open already.
+        serve_grove(grove, port=0, ready=ready, open_browser=_open_browser)
+    session.out.message("stopped")
+
+
+def _open_browser(link: str) -> None:
+    """In a thread: a browser that is not running yet may take its time to start."""
+    if os.environ.get("WEFT_BROWSER") == "off":
+        return
+    threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
 def mcp(

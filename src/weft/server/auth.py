@@ -63,8 +63,8 @@ class ServerSettings:
     """Requests that use the store at the same time."""
     keys: Sequence[str] = field(default=(), repr=False)
     """Tokens of the grove's owner, valid as long as this server runs."""
-    entrance: str | None = field(default=None, repr=False)
-    """The key of the one-time link."""
+    entrances: Sequence[str] = field(default=(), repr=False)
+    """The keys of one-time links."""
 
     def __post_init__(self) -> None:
         for origin in self.origins:
@@ -132,17 +132,18 @@ class Authenticator:
         self._keys = list(settings.keys)
         self._cookies: list[str] = []
         """The owner's, of browsers that were opened by the link or signed in with a key; oldest first."""
-        self._entrance = settings.entrance
+        self._entrances = list(settings.entrances)
         self._requests = RateLimiter(settings.rate, settings.burst) if settings.rate else None
         self._failures = RateLimiter(_FAILURE_RATE, settings.failures)
         self._valid: OrderedDict[bytes, None] = OrderedDict()
         """Hashes of tokens that were valid not long ago: they are looked up whatever else their address sends."""
 
     def open_link(self, key: str, address: str = "") -> str:
-        """Use the one-time link: a key for the cookie. The link does not work a second time."""
-        entrance, self._entrance = self._entrance, None
-        if entrance is None or not hmac.compare_digest(entrance.encode(), key.encode()):
-            self._entrance = entrance
+        """Use a one-time link: a key for the cookie. The link does not work a second time."""
+        entrances, self._entrances = self._entrances, []
+        matches = [hmac.compare_digest(entrance.encode(), key.encode()) for entrance in entrances]
+        self._entrances = [entrance for entrance, used in zip(entrances, matches, strict=True) if not used]
+        if True not in matches:
             self._failures.take(address, _TOO_MANY_FAILURES)
             raise UnauthenticatedError(
                 "this link was already used, or is wrong", hint="start the server again for a new one"

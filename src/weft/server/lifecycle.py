@@ -54,17 +54,23 @@ def serve(
     proxies: Sequence[str] = (),
     settings: ServerSettings | None = None,
     ready: Callable[[ServerAddress], None],
+    open_browser: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a grove until the process gets a signal; `ready` is called when the server answers.
 
-    Port 0 is any free port.
+    Port 0 is any free port. `open_browser` gets a one-time link of its own.
     """
-    token, entrance = new_token(), secrets.token_urlsafe(24)
+    token, entrance, own = new_token(), secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    entrances = (entrance,) if open_browser is None else (entrance, own)
     given = settings or ServerSettings()
-    chosen = replace(given, hosts=(*given.hosts, host, *names), keys=(*given.keys, token), entrance=entrance)
+    chosen = replace(
+        given, hosts=(*given.hosts, host, *names), keys=(*given.keys, token), entrances=entrances
+    )
 
     def started(url: str) -> None:
         ready(ServerAddress(url=url, link=f"{url}/enter?key={entrance}", token=token))
+        if open_browser is not None:
+            open_browser(f"{url}/enter?key={own}")
 
     # Work in threads, such as recording, lets the event loop answer others sooner.
     sys.setswitchinterval(_SWITCH)
