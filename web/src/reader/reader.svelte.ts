@@ -164,8 +164,13 @@ export class ReaderState {
     for (const each of started.run.attempts) this.tree.attempts.update(each);
     messages.announce(`Writing ${counted(n * Math.max(1, this.agents.length), "continuation")}.`);
     const first = started.run.attempts[0];
-    if (this.tree.here === node && first) {
-      this.following = answerKey(first);
+    if (this.tree.here !== node || !first) return;
+    this.following = answerKey(first);
+    const ended = this.tree.attempts.ended.get(this.following);
+    if (ended?.node) {
+      await this.tree.refresh();
+      this.answered(this.tree.localId(ended.node), ended);
+    } else {
       this.reveal("live");
     }
   }

@@ -42,6 +42,8 @@ export class LiveAttempt {
 
 export class LiveAttempts {
   readonly all = new SvelteMap<string, LiveAttempt>();
+  /** Answers that ended while this tree was open. */
+  readonly ended = new Map<string, Attempt>();
   private readonly changed = new Set<LiveAttempt>();
   private scheduled = false;
 
@@ -59,6 +61,9 @@ export class LiveAttempts {
 
   update(attempt: Attempt) {
     const key = answerKey(attempt);
+    // The stream can be ahead of the answer to a request: what ended does not begin again.
+    if (this.ended.has(key)) return;
+    if (attempt.status !== "running") this.ended.set(key, attempt);
     const live = this.all.get(key);
     if (live) live.attempt = attempt;
     else if (attempt.status === "running" || attempt.status === "failed") this.all.set(key, new LiveAttempt(attempt));
@@ -67,6 +72,7 @@ export class LiveAttempts {
 
   take(part: TextPart) {
     const { attempt: id, choice, run, tree, parent } = part;
+    if (this.ended.has(answerKey({ id, choice }))) return;
     let live = this.all.get(answerKey({ id, choice }));
     if (!live) {
       // Text can come before its answer is announced.
