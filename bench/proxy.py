@@ -21,6 +21,8 @@ __all__ = ["run", "serve_upstream"]
 _KEY = "sk-bench"
 _TURNS, _WORDS = 60, 60
 _ROUNDS = 300
+_PAUSE = 0.05
+"""Seconds between requests: no agent asks faster, because a model has to answer in between."""
 _WINDOW = 5_000
 _BARS = {"record": (5, 20), "strict": (None, None), "fit": (15, None)}
 """Milliseconds added, at the median and at p99."""
@@ -42,7 +44,8 @@ def run(scene: Scene) -> Section:
         "Context proxy",
         f"A client with one kept connection asks an upstream in a process of its own, streaming, directly and "
         f"through `weft serve`, in turns: {_TURNS} turns of {_WORDS} words before each new question, a history that "
-        f"the proxy knows. Time until the first byte of the answer; {rounds} requests each. Fitting cuts to a window "
+        f"the proxy knows, and a pause of {1_000 * _PAUSE:.0f} ms, in which the last one is recorded. Time until the "
+        f"first byte of the answer; {rounds} requests each. Fitting cuts to a window "
         f"of {_WINDOW:,} tokens.",
     )
     rows: list[tuple[str, ...]] = []
@@ -113,6 +116,7 @@ def _measure(
         for number_ in range(rounds + 10):
             question = {"role": "user", "content": f"Question {number_}?"}
             body = json.dumps({"model": "gpt-4o", "stream": True, "messages": [*history, question]}).encode()
+            time.sleep(_PAUSE)
             first, _ = _ask(direct, body, _KEY)
             second, header = _ask(proxied, body, server["token"])
             if number_ >= 10:
