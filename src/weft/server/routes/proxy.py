@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from weft.errors import InvalidInputError, NotFoundError, WeftError
+from weft.log import Log
 from weft.providers.events import WireHead
 from weft.runtime.operations.executor import Caller
 from weft.runtime.proxy.admission import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix=PREFIX, tags=["proxy"], include_in_schema=False)
 _LONGEST_NAME = 500
+_log = Log("weft.server")
 bases = APIRouter(tags=["proxy"], include_in_schema=False)
 
 
@@ -260,8 +262,9 @@ class _Answer(Response):
             with anyio.CancelScope(shield=True):
                 await response.aclose()
         if error:
-            # Ends the connection without its last chunk, so that the client sees that something is missing.
-            raise _BrokenAnswerError(error)
+            # The connection ends without its last chunk, so that the client sees that something is missing.
+            _log.info("an answer broke off", provider=call.admitted.upstream.provider, error=error)
+            return
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
@@ -278,10 +281,6 @@ class _Answer(Response):
         if call.service.recorder.failed:
             passed["weft-not-recorded"] = str(call.service.recorder.failed)
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in passed.items()]
-
-
-class _BrokenAnswerError(Exception):
-    """The upstream's answer ended before its end."""
 
 
 def _add(wire: Wire) -> None:
