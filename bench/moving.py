@@ -17,6 +17,8 @@ _MINUTES = 120
 """Seconds that anything here may take at full size."""
 _MEMORY = 400
 """Megabytes that it may take: a hundred-odd bytes a node, and the program itself."""
+_RATIO = 3
+"""How much longer the import of another program's file may take than that of the same tree in Weft JSON."""
 
 
 def run(scene: Scene) -> Section:
@@ -52,11 +54,20 @@ def run(scene: Scene) -> Section:
             seconds, megabytes = _measure(*words)
             slowest, largest = max(slowest, seconds), max(largest, megabytes)
             rows.append((name, number(seconds), number(count / seconds), number(megabytes)))
+        scene.say("  import of the same tree from ChatGPT's form")
+        _say_as_chatgpt(here, folder / "conversations.json")
+        seconds, megabytes = _measure(
+            "foreign", str(folder / "foreign.db"), str(folder / "conversations.json")
+        )
+        rows.append(("import, ChatGPT's form", number(seconds), number(count / seconds), number(megabytes)))
+        ratio = seconds / float(rows[1][1].replace(",", ""))
         same = (folder / "all.json").read_bytes() == (folder / "there.json").read_bytes()
     section.tables.append(Table("Moving", ("what", "seconds", "nodes a second", "peak MB"), rows))
     if not scene.quick:
         section.hold(at_most("moving 100,000 nodes, the slowest way", slowest, _MINUTES, " s"))
         section.hold(at_most("moving 100,000 nodes, peak memory", largest, _MEMORY, " MB"))
+        section.hold(at_most("importing 100,000 messages of ChatGPT ÷ of Weft JSON", ratio, _RATIO))
+        section.hold(at_most("importing 100,000 messages of ChatGPT, peak memory", megabytes, _MEMORY, " MB"))
     told = "equal" if same else "different"
     bar = Bar("exports before and after two migrations", told, "equal", same, "met" if same else "not met")
     section.hold(bar)
@@ -66,6 +77,11 @@ def run(scene: Scene) -> Section:
 def _say_many(address: str, count: int) -> None:
     with weft.open(address) as grove:
         say_many(grove, "Long", sample_texts(500), count)
+
+
+def _say_as_chatgpt(address: str, path: Path) -> None:
+    with weft.open(address) as grove, path.open("w", encoding="utf-8") as file:
+        file.writelines(grove.trees()[0].export("chatgpt"))
 
 
 def _measure(what: str, one: str, other: str) -> tuple[float, float]:
@@ -102,6 +118,8 @@ def _move(what: str, one: str, other: str) -> None:
                     grove.export(other)
                 case "import":
                     grove.import_(other)
+                case "foreign":
+                    grove.import_conversations(other)
                 case _:
                     grove.backup(other, verify=what == "verify")
 

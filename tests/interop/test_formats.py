@@ -11,7 +11,31 @@ FILES = Path(__file__).parent.parent / "data" / "imports"
 EXPECTED: dict[str, list[str]] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
 
 
-@covers("formats.each-format", "formats.by-content")
+@covers(
+    "formats.each-format",
+    "formats.by-content",
+    "format.chatgpt-mapping",
+    "format.chatgpt-reasoning",
+    "format.claude-parents",
+    "format.claude-bulk-and-web",
+    "format.claude-blocks",
+    "format.open-webui",
+    "format.sillytavern-swipes",
+    "format.pyloom",
+    "format.pyloom-source",
+    "format.loomsidian",
+    "format.loomsidian-unescaped",
+    "format.exoloom",
+    "format.bonsai",
+    "format.bonsai-merge",
+    "format.miniloom",
+    "format.helm",
+    "format.mikupad",
+    "format.mikupad-key-stripped",
+    "format.messages",
+    "format.messages-tool-calls",
+    "format.copilot-notes",
+)
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_file_is_read_as_its_program_meant_it(name: str) -> None:
     lines = [line for conversation in readable(FILES / name) for line in in_short(conversation)]
@@ -55,7 +79,7 @@ def test_one_conversation_where_a_list_is_usual_and_the_other_way_round(tmp_path
     assert [each.arranged.source.id for each in readable(many)] == ["h", "second"]
 
 
-@covers("formats.join-files")
+@covers("formats.join-files", "format.sillytavern-branches")
 def test_branches_of_one_chat_in_several_files_are_one_tree(tmp_path: Path) -> None:
     for name in ("silly_tavern.jsonl", "silly_tavern_branch.jsonl"):
         (tmp_path / name).write_bytes((FILES / name).read_bytes())

@@ -2,15 +2,18 @@
 
 import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.covers import covers
+from tests.interop.test_shapes import picture
 
 import weft
 from weft.errors import InvalidInputError
-from weft.tree.content import Image, Thinking, ToolCall, ToolResult, blocks_of
+from weft.store import schema
+from weft.tree.content import Image, Text, Thinking, ToolCall, ToolResult, blocks_of
 from weft.tree.node import Role
 
 FILES = Path(__file__).parent.parent / "data" / "imports"
@@ -150,6 +153,79 @@ def test_bookmarks_pruned_branches_pictures_and_merges_are_kept(fresh_loom: weft
         block for node in claude.leaves for block in blocks_of(node.content) if isinstance(block, Image)
     ]
     assert pictures == []  # A picture of eight bytes has no size: its place is named.
+
+
+@covers("formats.media", "format.chatgpt-files")
+def test_pictures_of_an_exported_zip_are_in_their_nodes(fresh_loom: weft.Grove, tmp_path: Path) -> None:
+    pointer = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_0ab1"}
+    broken = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_0bad"}
+    content = {"content_type": "multimodal_text", "parts": ["Look", pointer, broken]}
+    mapping = {"a": {"parent": None, "message": {"author": {"role": "user"}, "content": content}}}
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("conversations.json", json.dumps([{"id": "c", "mapping": mapping}]))
+        packed.writestr("file_0ab1-sea.dat", picture())
+        packed.writestr("file_0bad-sea.png", b"no picture")
+    report = fresh_loom.import_conversations(archive)
+    (node,) = fresh_loom.tree(report.trees[0]).root.children
+    text, image, other = blocks_of(node.content)
+    assert isinstance(image, Image)
+    assert (image.mime_type, image.width, fresh_loom.caller.store.blobs.get(image.ref)) == (
+        "image/png",
+        1,
+        picture(),
+    )
+    assert (text, other) == (Text("Look"), Text("[image that is not kept: file_0bad-sea.png]"))
+    assert report.conversations[0].kept["pictures"] == 1
+    assert [loss.reason for loss in report.losses] == ["a kind of picture that is not known"]
+    assert fresh_loom.import_conversations(archive).new_nodes == 0
+    assert fresh_loom.verify().verdict == "valid"
+
+
+@covers("format.pyloom-probabilities", "format.mikupad")
+@pytest.mark.parametrize("name", ["pyloom", "mikupad"])
+def test_probabilities_of_tokens_are_the_raw_response_of_their_node(
+    fresh_loom: weft.Grove, name: str
+) -> None:
+    report = fresh_loom.import_conversations(FILES / f"{name}.json")
+    tree = fresh_loom.tree(report.trees[0])
+    (node,) = [each for leaf in tree.leaves for each in leaf.path if each.text == " upon"]
+    response = tree.node(node.id).provenance().raw_response
+    assert response is not None
+    tokens = json.loads(response)["choices"][0]["logprobs"]["content"]
+    assert tokens[0]["logprob"] < 0
+    assert any(token["top_logprobs"] for token in tokens)
+    assert report.conversations[0].kept["probabilities"] == len(tokens)
+    assert fresh_loom.verify().verdict == "valid"
+
+
+@covers("formats.keys-stripped", "format.mikupad-key-stripped")
+def test_a_key_is_in_no_database_and_no_report(fresh_loom: weft.Grove, tmp_path: Path) -> None:
+    key = "sk-proj-" + "Zx9Qw3" * 6
+    path = written(tmp_path, chat(message("a", None, f"It is {key}, keep it")))
+    report = fresh_loom.import_conversations(path)
+    (node,) = fresh_loom.tree(report.trees[0]).root.children
+    assert node.text == "It is [API key removed], keep it"
+    (place,) = report.conversations[0].keys
+    assert (place.kind, place.message, place.node) == ("OpenAI", 1, node.id)
+    with fresh_loom.caller.store.read() as session:
+        for table in schema.metadata.sorted_tables:
+            assert key not in str(session.execute(table.select()).all())
+    assert key not in repr(report)
+
+
+@covers("format.keeps-what-the-file-has")
+def test_a_message_without_a_time_has_that_of_the_one_above_it(
+    fresh_loom: weft.Grove, tmp_path: Path
+) -> None:
+    entries = {
+        name: {"parent": parent, "message": {"create_time": time, "content": {"parts": [name]}}}
+        for name, parent, time in (("a", None, None), ("b", "a", 1_700_000_500), ("c", "b", None))
+    }
+    path = written(tmp_path, {"id": "x", "create_time": 1_700_000_000, "mapping": entries})
+    tree = fresh_loom.tree(fresh_loom.import_conversations(path).trees[0])
+    times = [node.created_at.timestamp() for node in tree.leaves[0].path][1:]
+    assert times == [1_700_000_000, 1_700_000_500, 1_700_000_500]
 
 
 @covers("formats.containers")

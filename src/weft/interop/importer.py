@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from weft.errors import InvalidInputError, WeftError
 from weft.interop.conversation import ArrangedConversation, SourceConversation, arrange, merged
 from weft.interop.found_keys import without_keys, without_keys_in
 from weft.interop.loose_json import first_text, mapping
-from weft.interop.source_file import SourceFile
+from weft.interop.source_file import PlacedValue, SourceFile
 from weft.plugins import Plugins
 from weft.redaction import redact
 from weft.tree.json import JsonValue
@@ -34,8 +35,12 @@ class FileValues:
 
 def each_value(file: SourceFile) -> Iterator[FileValues]:
     """Each value of the file is a conversation."""
-    for placed in file.values():
-        yield FileValues(file, placed.place, (placed.value,), placed.start)
+    # By `map`, which holds nothing of the value before: one conversation is in memory at a time.
+    return map(partial(_values_of, file), file.values())
+
+
+def _values_of(file: SourceFile, placed: PlacedValue) -> FileValues:
+    return FileValues(file, placed.place, (placed.value,), placed.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +138,8 @@ def read_files(
             file.require_readable()
             continue
         recognised = True
-        lines = _Lines(file)
-        for number, values in enumerate(importer.split(file), start=1):
-            place = _Place(file.name, values.place, number, lines.of(values.start))
-            source = _converted(importer, values, place)
+        file.forget_sample()
+        for place, source in map(_Conversion(importer, file), importer.split(file)):
             if isinstance(source, UnreadableConversation):
                 yield source
             elif importer.gathers and len(files) > 1:
@@ -165,6 +168,21 @@ def _unknown(files: Sequence[SourceFile], registry: ImporterRegistry) -> Invalid
         f"no importer knows the format of {names or 'an empty folder'}",
         hint=f"formats are {', '.join(registry.names)}; name one with --format",
     )
+
+
+class _Conversion:
+    """Converts the conversations of a file one after the other, and knows the place of each."""
+
+    def __init__(self, importer: Importer, file: SourceFile) -> None:
+        self._importer = importer
+        self._file = file
+        self._lines = _Lines(file)
+        self._number = 0
+
+    def __call__(self, values: FileValues) -> "tuple[_Place, SourceConversation | UnreadableConversation]":
+        self._number += 1
+        place = _Place(self._file.name, values.place, self._number, self._lines.of(values.start))
+        return place, _converted(self._importer, values, place)
 
 
 class _Place(NamedTuple):

@@ -60,9 +60,22 @@ def _block(item: JsonValue) -> Iterator[Part]:
                 yield Text(said)
         case "thinking" | "reasoning" | "reasoning_content" | "think" | "redacted_thinking":
             yield from thinking(block)
-        case "tool_use" | "server_tool_use" | "tool_call" | "function_call" | "mcp_tool_use":
+        case (
+            "tool_use"
+            | "toolCallRequest"
+            | "server_tool_use"
+            | "tool_call"
+            | "function_call"
+            | "mcp_tool_use"
+        ):
             yield tool_call(block)
-        case "tool_result" | "web_search_tool_result" | "mcp_tool_result" | "function_call_output":
+        case (
+            "tool_result"
+            | "toolCallResult"
+            | "web_search_tool_result"
+            | "mcp_tool_result"
+            | "function_call_output"
+        ):
             yield tool_result(block)
         case "image" | "image_url" | "input_image" | "image_file":
             yield image(block)
@@ -88,9 +101,11 @@ def tool_call(block: JsonObject) -> ToolCall:
     inner = mapping(block.get("function"))
     value = block.get("value")
     named = mapping(value) or inner or block
-    inputs = [named[name] for name in ("input", "arguments", "args") if named.get(name) is not None]
+    inputs = [
+        named[name] for name in ("input", "arguments", "args", "parameters") if named.get(name) is not None
+    ]
     return ToolCall(
-        id=first_text(block, "call_id", "id", "tool_call_id"),
+        id=first_text(block, "call_id", "id", "tool_call_id", "callId", "toolCallRequestId"),
         name=first_text(named, "name") or first_text(block, "name") or "tool",
         arguments=arguments_of(inputs[0] if inputs else NOTHING),
     )
@@ -103,7 +118,9 @@ def tool_result(block: JsonObject) -> Part:
     )
     content = _plain(given)
     is_error = block.get("is_error") is True or block.get("isError") is True
-    call = first_text(block, "tool_use_id", "tool_call_id", "call_id", "callId")
+    call = first_text(
+        block, "tool_use_id", "tool_call_id", "call_id", "toolCallId", "callId", "toolCallRequestId"
+    )
     if call:
         return ToolResult(call_id=call, content=content, is_error=is_error)
     return UnpairedResult(name=first_text(block, "name"), content=content, is_error=is_error)

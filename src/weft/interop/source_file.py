@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 import orjson
 
 from weft.errors import InvalidInputError, LimitExceededError, NotFoundError, StorageError
+from weft.interop.lenient_json import lenient_loads
 from weft.interop.media_files import NO_MEDIA, MediaFiles, media_of_folder, media_of_zip
 from weft.tree.json import JsonValue
 
@@ -32,6 +33,8 @@ _COPIED = 1024 * 1024
 _READABLE = {".json", ".jsonl", ".md", ".markdown", ".txt", ".ndjson", ""}
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
 _NOT_SPACE = re.compile(rb"[^ \t\r\n\x00]")
+_RESPONSES = "model_responses*.json"
+"""pyloom keeps what models answered in files of their own."""
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 
@@ -53,6 +56,8 @@ class SourceFile:
         self.name = name
         self.media = media
         """Pictures that are in the same folder or zip."""
+        self.beside: Sequence[SourceFile] = ()
+        """The other files of the folder or zip, itself among them; of a file alone, those that belong to it."""
         self._data = data
 
     @property
@@ -103,8 +108,14 @@ class SourceFile:
                     break
         return values
 
+    def forget_sample(self) -> None:
+        """Release the first values: of a file with one value they are all of it."""
+        self.__dict__.pop("sample", None)
+
     def require_readable(self) -> None:
-        """Refuse a file that begins like JSON and is not."""
+        """Refuse a file that begins like JSON and is not, and one in another encoding."""
+        if self._data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+            raise self._wrong("is UTF-16, not UTF-8, at line 1, byte 0")
         if self.is_json and not self.sample:
             next(self.values(), None)
 
@@ -179,9 +190,12 @@ class SourceFile:
     def _parsed(self, start: int, end: int, place: str) -> JsonValue:
         if end - start > _VALUE_LIMIT:
             raise LimitExceededError(f"{self.name}: a value of {end - start:,} bytes is too large")
+        data = self._data[start:end]
         try:
-            return cast("JsonValue", orjson.loads(self._data[start:end]))
+            return cast("JsonValue", orjson.loads(data))
         except orjson.JSONDecodeError as error:
+            with contextlib.suppress(ValueError):
+                return lenient_loads(data)
             where = f" {place}" if place else ""
             raise self._wrong(
                 f"{where.strip()} is not valid JSON at {self._place_of(start + error.pos)}".strip()
@@ -213,7 +227,14 @@ def opened_files(path: Path, name: str = "") -> Generator[list[SourceFile]]:
             files = _members(stack, path, name or path.name)
         else:
             files = [_mapped(stack, path, name or path.name)]
-        yield [file for file in files if file is not None]
+            belonging = [_mapped(stack, each, each.name) for each in _belonging(path)]
+            if files[0] is not None:
+                files[0].beside = [each for each in belonging if each is not None]
+        found = [file for file in files if file is not None]
+        if len(found) > 1:
+            for file in found:
+                file.beside = found
+        yield found
 
 
 @contextlib.contextmanager
@@ -225,6 +246,15 @@ def opened_stream(stream: BinaryIO, name: str = "standard input") -> Generator[l
             _copy(stream, copy, _FILE_LIMIT, name)
         with opened_files(path, name) as files:
             yield files
+
+
+def _belonging(path: Path) -> list[Path]:
+    """Files beside a file that a program writes with it."""
+    if path.suffix.lower() != ".json":
+        return []
+    return [each for each in sorted(path.parent.glob(_RESPONSES)) if each.is_file() and each != path][
+        :_SAMPLED
+    ]
 
 
 def _may_be_read(name: str) -> bool:

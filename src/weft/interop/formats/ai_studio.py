@@ -3,7 +3,7 @@
 from weft.interop.conversation import Part, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import first_text, mapping, moment, sequence, text
-from weft.interop.message_parts import role_named
+from weft.interop.message_parts import image, role_named
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, Thinking
 from weft.tree.json import JsonObject
@@ -48,6 +48,11 @@ def _convert(values: FileValues) -> SourceConversation:
 
 
 def _parts(chunk: JsonObject) -> tuple[Part, ...]:
+    inline = mapping(chunk.get("inlineImage")) or mapping(chunk.get("inlineData"))
+    if text(inline.get("data")) and text(inline.get("mimeType")).startswith("image/"):
+        source = {"data": inline["data"], "media_type": inline["mimeType"]}
+        said = text(chunk.get("text"))
+        return (*((Text(said),) if said else ()), image({"source": source}))
     said = text(chunk.get("text")) or "".join(
         text(mapping(each).get("text")) for each in sequence(chunk.get("parts"))
     )

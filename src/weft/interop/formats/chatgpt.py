@@ -40,6 +40,16 @@ def _matches(file: SourceFile) -> bool:
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     entries = {str(key): mapping(entry) for key, entry in mapping(source.get("mapping")).items()}
+    # A file may say who the children are, and not who the parent is.
+    above = {
+        text(child): key
+        for key, entry in entries.items()
+        for child in sequence(entry.get("children"))
+        if "parent" not in mapping(entries.get(text(child)))
+    }
+    entries = {
+        key: {"parent": above[key], **entry} if key in above else entry for key, entry in entries.items()
+    }
     losses: list[Loss] = []
     default = text(source.get("default_model_slug"))
     records = [

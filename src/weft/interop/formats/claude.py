@@ -20,6 +20,8 @@ from weft.tree.json import JsonObject
 from weft.tree.node import Role
 
 _MISSING = "the export names them but does not contain them; the node says which"
+_NOT_SAID = {"token_budget", "flag", "voice_note_marker"}
+"""Blocks for the program itself."""
 _NO_PARENT = "00000000-0000-4000-8000-000000000000"
 
 
@@ -85,6 +87,8 @@ def _parts(name: str, message: JsonObject, media: MediaFiles, losses: dict[str, 
 def _blocks(message: JsonObject) -> Iterator[Part]:
     last = ""
     for block in map(mapping, sequence(message.get("content"))):
+        if text(block.get("type")) in _NOT_SAID:
+            continue
         if text(block.get("type")) == "thinking":
             summaries = [text(mapping(each).get("summary")) for each in sequence(block.get("summaries"))]
             said = text(block.get("thinking")) or "\n".join(filter(None, summaries))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from weft.interop.conversation import Part, SourceConversation, SourceRecord
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import arguments_of, first_text, mapping, moment, sequence, text
-from weft.interop.message_parts import content_parts, responses_parts, role_named
+from weft.interop.message_parts import content_parts, image, responses_parts, role_named
 from weft.interop.source_file import SourceFile
 from weft.tree.content import Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonObject
@@ -24,14 +24,25 @@ def _history(fields: JsonObject) -> JsonObject:
 
 
 def _matches(file: SourceFile) -> bool:
-    return any(isinstance(_history(mapping(value)).get("messages"), Mapping) for value in file.sample)
+    return any(
+        isinstance(_history(mapping(value)).get("messages"), Mapping)
+        or (
+            isinstance(mapping(value).get("chat"), Mapping)
+            and bool(sequence(mapping(mapping(value).get("chat")).get("messages")))
+        )
+        for value in file.sample
+    )
 
 
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     chat = mapping(source.get("chat")) or source
     history = _history(source)
-    records = [_record(str(name), mapping(each)) for name, each in mapping(history.get("messages")).items()]
+    messages = mapping(history.get("messages")) or {
+        first_text(each, "id") or f"message-{index}": each
+        for index, each in enumerate(map(mapping, sequence(chat.get("messages"))))
+    }
+    records = [_record(str(name), mapping(each)) for name, each in messages.items()]
     system = text(mapping(chat.get("params")).get("system")) or text(chat.get("system"))
     tags = [
         text(mapping(tag).get("name")) or text(tag)
@@ -72,6 +83,9 @@ def _parts(message: JsonObject) -> Iterator[Part]:
     else:
         yield from content_parts(content)
     for file in map(mapping, sequence(message.get("files"))):
+        if text(file.get("url")).startswith("data:image/"):
+            yield image(file)
+            continue
         label = first_text(file, "name", "url", "id")
         if label:
             yield Text(f"[{text(file.get('type')) or 'file'}: {label[:200]}]")

@@ -36,7 +36,7 @@ def _is_node(node: JsonObject) -> bool:
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
     root = mapping(source.get("root")) or source
-    responses = mapping(source.get("model_responses"))
+    responses = mapping(source.get("model_responses")) or _responses_beside(values.file)
     losses: dict[Loss, None] = {}
     records = [_record(name, above, node, responses, losses) for name, above, node in _walk(root)]
     return SourceConversation(
@@ -48,6 +48,16 @@ def _convert(values: FileValues) -> SourceConversation:
         space_counts=True,
         losses=tuple(losses),
     )
+
+
+def _responses_beside(file: SourceFile) -> JsonObject:
+    """What models answered, from the files that pyloom writes beside a tree."""
+    responses: dict[str, JsonValue] = {}
+    for other in file.beside:
+        if other.base_name.startswith("model_responses") and other.is_json:
+            for value in other.sample:
+                responses.update(mapping(value))
+    return responses
 
 
 def _walk(root: JsonObject) -> Iterator[tuple[str, str, JsonObject]]:
