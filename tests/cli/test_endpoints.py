@@ -103,3 +103,12 @@ def test_a_file_that_cannot_be_read_leaves_the_others(desk):
     listed = desk("endpoints")
     assert "left out" in listed.err
     assert "ollama" in listed.out
+
+
+@covers("cli.models")
+def test_an_endpoints_name_where_a_provider_belongs_is_answered_with_the_right_one(desk):
+    desk.ok("endpoints", "add", "lab", "http://127.0.0.1:9/v1", stdin="\n")
+    desk.ok("agents", "add", "Lab", "--model", "lab:big")
+    desk.ok("new", "Tea")
+    refused = desk.fail("NOT_FOUND", "gen", "--agent", "Lab")
+    assert "lab is an endpoint: write compatible:lab/MODEL" in refused

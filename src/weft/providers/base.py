@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from weft.errors import InvalidInputError, ProviderError, Trouble
+from weft.errors import InvalidInputError, NotFoundError, ProviderError, Trouble
 from weft.plugins import Plugins
 from weft.providers.events import Event
 from weft.tree.attempt import Usage
@@ -258,7 +258,18 @@ class ProviderRegistry(Plugins[Provider]):
 
     def provider(self, name: str) -> Provider:
         """The provider of that name, or of `provider:model`."""
-        return self._named(name.partition(":")[0].strip().lower())
+        named = name.partition(":")[0].strip().lower()
+        try:
+            return self._named(named)
+        except NotFoundError as missing:
+            from weft.providers.saved_endpoints import SavedEndpoints  # noqa: PLC0415 - only for a wrong name
+
+            if named in SavedEndpoints().usable():
+                # What people type after `weft endpoints add lab`.
+                raise NotFoundError(
+                    missing.message, hint=f"{named} is an endpoint: write compatible:{named}/MODEL"
+                ) from None
+            raise
 
     def model(self, name: str | ModelName) -> tuple[Provider, str]:
         """The provider of `provider:model`, and its own name for the model."""
