@@ -155,3 +155,14 @@ def test_preferences_are_set_for_the_grove_or_for_a_tree(talk: Desk) -> None:
     talk.ok("undo", "--in-grove")
     assert talk.json("prefer")["truncationStrategy"] == "truncateMiddle"
     assert "there is no preference" in talk("prefer", "colour=red").err
+
+
+@covers("cli.context-picture")
+def test_documents_are_shown_by_their_titles_not_by_their_ids(talk: Desk) -> None:
+    talk.ok("doc", "new", "Harbour notes", "Fog and salt.")
+    talk.ok("say", "Look", "--attach", "doc:Harbour notes")
+    for options in ((), ("--layers",)):
+        shown = talk("context", *options, width=120).out
+        assert 'doc "Harbour notes"' in shown
+        assert "doc:0" not in shown
+    assert "doc:0" in talk.ok("context")

@@ -1,12 +1,13 @@
 """Draw a context: its manifest as a bar and tables, its layers, the difference of two."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.cli.output import Column, Output, Piece, quoted
 from weft.cli.session import CliSession
-from weft.errors import InvalidInputError
+from weft.errors import InvalidInputError, WeftError
 from weft.tree.node import counted
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _SEGMENTS = {
 }
 """Colour and block of each part of the window: the legend shows the same, so that it works without colour."""
 _NARROWEST = 20
+_BY_ID = re.compile(r"\b(doc|tree):([0-9A-HJKMNP-TV-Z]{26})")
 
 
 def bar(sizes: Sequence[tuple[str, int]], looks: Mapping[str, tuple[str, str]], width: int) -> list[Piece]:
@@ -81,9 +83,24 @@ def draw_manifest(session: CliSession, place: str, manifest: "Manifest") -> None
             ),
             number=True,
         ),
-        Column("which", lambda line: line.names),
+        Column("which", lambda line: _titled(session, line.names), field=lambda line: line.names),
         Column("why", lambda line: line.reason, shrinks=True, wraps=True),
     )
+
+
+def _titled(session: CliSession, names: str) -> str:
+    """Names with titles where they hold the ids of documents and trees, which nobody knows by heart."""
+    return _BY_ID.sub(lambda found: _title(session, found[1], found[2]) or found[0], names)
+
+
+def _title(session: CliSession, kind: str, identity: str) -> str | None:
+    try:
+        read = session.grove.read
+        return (
+            f"{kind} {quoted(read.tree(identity).title if kind == 'tree' else read.document(identity).title)}"
+        )
+    except WeftError:
+        return None
 
 
 def _sums(sums: Mapping[str, int]) -> str:
@@ -204,7 +221,9 @@ def _draw_layers(session: CliSession, envelope: "Envelope", *, entries: bool) ->
     out.table(
         [each for each in envelope.manifest if entries or each.kind.value == "item"],
         Column("outcome", lambda each: each.outcome.value),
-        Column("what" if entries else "item", lambda each: each.id),
+        Column(
+            "what" if entries else "item", lambda each: _titled(session, each.id), field=lambda each: each.id
+        ),
         Column("tokens", lambda each: f"{each.tokens:,}", number=True),
         Column("of", lambda each: f"{each.size:,}", number=True),
         Column("why", lambda each: each.reason, shrinks=True, wraps=True),
