@@ -162,7 +162,7 @@ EVERY = {
     "approvals deny": "approvals deny REQUEST",
     "approvals grants": "approvals grants",
     "approvals grant": "approvals grant Muse loom_write",
-    "approvals revoke": "approvals revoke Muse readUrl",
+    "approvals revoke": "approvals revoke Muse readUrl --tree Marie",
     "users": "users",
     "users ls": "users ls",
     "users add": "users add eve",
