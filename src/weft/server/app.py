@@ -127,8 +127,11 @@ async def _failed(request: Request, error: Exception) -> Response:
             path = ".".join(str(part) for part in first.get("loc", ()) if part not in kinds)
             return answer_error(InvalidInputError(f"{path}: {first.get('msg', 'is not valid')}", path=path))
         case HTTPException():
-            missing = NotFoundError(f"no route {request.method[:20]} {request.url.path[:200]}")
-            answer = answer_error(missing)
+            refusal: WeftError = NotFoundError(f"no route {request.method[:20]} {request.url.path[:200]}")
+            if error.status_code not in {404, 405}:
+                # A body that the framework could not read.
+                refusal = InvalidInputError(str(error.detail)[:200])
+            answer = answer_error(refusal)
             answer.status_code = error.status_code
             answer.headers.update(error.headers or {})
             return answer
