@@ -38,6 +38,9 @@ GROWS = {
     "events",
     "jobs",
     "node_responses",
+    "run_records",
+    "run_attempts",
+    "run_steps",
 }
 """What an answer adds."""
 
