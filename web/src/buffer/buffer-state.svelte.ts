@@ -111,7 +111,7 @@ export class BufferState {
     const node = await attempt(() => api.call<Node>("POST", this.url("commit")));
     if (!node) return undefined;
     this.tail = "";
-    await this.tree.refresh();
+    await this.tree.refreshed();
     await this.arrive(node.localId);
     return node;
   }
@@ -136,7 +136,7 @@ export class BufferState {
 
   /** The document ends here now; its address says so. */
   private async arrive(id: string): Promise<void> {
-    await this.tree.refresh();
+    await this.tree.refreshed();
     this.tree.visit(id);
     router.go({ name: "reader", tree: this.tree.id, node: id });
     await this.read();

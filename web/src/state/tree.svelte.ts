@@ -45,6 +45,8 @@ export class TreeState {
 
   /** Open a tree at a node, or where the reader was. */
   static async open(id: string, node: string | null): Promise<TreeState> {
+    // Not within the effect that asked: what is derived here outlives the screen that opened the tree.
+    await Promise.resolve();
     const state = new TreeState(id);
     const path = { tree: id };
     const [tree, skeleton, first] = await Promise.all([
@@ -218,7 +220,7 @@ export class TreeState {
   onAnswer: (id: string, attempt: Attempt) => void = () => undefined;
 
   /** Everything that is known now has been read. */
-  private async refreshed() {
+  async refreshed() {
     if (this.refreshing) await this.refreshing;
     await this.refresh();
   }
