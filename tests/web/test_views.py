@@ -183,6 +183,8 @@ def test_a_file_is_imported_and_its_report_stays_at_its_address(site, tmp_path):
     screen.page.reload()
     screen.page.get_by_role("link", name="Tides").click()
     expect(screen.here).to_contain_text("How do tides rise?")
+    screen.page.goto(site.url)
+    expect(screen.page.get_by_role("link", name="Tides").first).to_be_visible()
 
 
 @covers("web.light-and-dark")
