@@ -20,3 +20,11 @@ export function ago(time: string, now = Date.now()): string {
   for (const [size, word] of UNITS) if (seconds >= size) return `${Math.floor(seconds / size)} ${word}`;
   return "just now";
 }
+
+/** A price in words: `at most $0.054`, `free`, or that it is not known. */
+export function priceInWords(dollars: string | null): { before: string; amount: string } {
+  if (dollars === null) return { before: "price not known", amount: "" };
+  const amount = Number(dollars);
+  if (amount === 0) return { before: "free", amount: "" };
+  return { before: "at most", amount: `$${amount < 0.001 ? amount.toPrecision(1) : amount.toFixed(3)}` };
+}

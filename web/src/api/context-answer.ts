@@ -38,9 +38,6 @@ export interface ContextAnswer {
   model: string;
   warnings: string[];
   manifest: { settings: Record<string, unknown>; hash: string; entries: PlanEntry[] };
-  /** The share that the provider is expected to read from its cache, and the price of the call. */
-  cache?: { cached: number; total: number; lost?: string | null } | null;
-  price?: { most: string | null; expected?: string | null } | null;
 }
 
 const SENT: ReadonlySet<Outcome> = new Set<Outcome>(["kept", "shortened", "masked", "merged", "referenced", "added"]);

@@ -16,9 +16,24 @@ export interface PlanSettings {
   preferences?: Record<string, unknown>;
 }
 
+/** Who answers, and how often. */
+export interface Answers {
+  n: number;
+  agents: readonly string[];
+}
+
+/** What the answers cost at most, and how much of the request the provider is expected to have in its cache. */
+export interface Price {
+  /** Null if the model's prices are not known. */
+  dollars: string | null;
+  cachedShare: number | null;
+}
+
 class ContextPlan {
   settings: PlanSettings = $state.raw({});
   answer: ContextAnswer | null = $state.raw(null);
+  /** Null until it is known. */
+  price: Price | null = $state.raw(null);
   error: ApiError | null = $state.raw(null);
   /** True while newer numbers are awaited: the old ones stay, dimmed. */
   isOld = $state(false);
@@ -31,19 +46,19 @@ class ContextPlan {
   private tree = "";
 
   /** Plan for a node and what is written below it. */
-  ask(tree: string, node: string, text: string) {
+  ask(tree: string, node: string, text: string, answers: Answers) {
     clearTimeout(this.timer);
-    if (this.tree !== tree) this.answer = null;
+    if (this.tree !== tree) this.answer = this.price = null;
     this.tree = tree;
     const settings = this.settings;
-    this.timer = setTimeout(() => void this.read(tree, node, text, settings), PAUSE);
+    this.timer = setTimeout(() => void this.read(tree, node, text, settings, answers), PAUSE);
   }
 
   change(settings: PlanSettings) {
     this.settings = { ...this.settings, ...settings };
   }
 
-  private async read(tree: string, node: string, text: string, settings: PlanSettings) {
+  private async read(tree: string, node: string, text: string, settings: PlanSettings, { n, agents }: Answers) {
     this.request.abort();
     const request = new AbortController();
     this.request = request;
@@ -52,8 +67,14 @@ class ContextPlan {
     const query = { ...settings, ...(text ? { text } : {}) };
     try {
       const path = { tree, node };
-      const answer = await api.call<ContextAnswer>("GET", "/api/trees/{tree}/nodes/{node}/context", { path, query, signal: request.signal });
+      const signal = request.signal;
+      const priced = { ...query, n, rows: 0, price: true, ...(agents.length > 0 ? { agents } : {}) };
+      const [answer, { price }] = await Promise.all([
+        api.call<ContextAnswer>("GET", "/api/trees/{tree}/nodes/{node}/context", { path, query, signal }),
+        api.call<{ price: Price | null }>("GET", "/api/trees/{tree}/nodes/{node}/plan", { path, query: priced, signal }),
+      ]);
       this.answer = answer;
+      this.price = price;
       this.took = Math.round(performance.now() - began);
       this.error = null;
     } catch (error) {
