@@ -149,7 +149,8 @@ def operations() -> Iterator[type[Editing]]:
     while pending:
         kind = pending.pop()
         pending += kind.__subclasses__()
-        if "verb" in vars(kind):
+        # Tests make operations of their own.
+        if "verb" in vars(kind) and kind.__module__.startswith("weft."):
             yield kind
 
 

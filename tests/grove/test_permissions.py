@@ -20,6 +20,7 @@ from weft.grove.document import DocumentHandle
 from weft.grove.grove import Grove
 from weft.grove.node import NodeHandle
 from weft.grove.project import ProjectHandle
+from weft.grove.runs import CollaborationOptions, GroveRuns
 from weft.grove.tools import Tools
 from weft.grove.tree import TreeHandle
 from weft.grove.vault import VaultHandle, Vaults
@@ -33,6 +34,7 @@ from weft.runtime.evidence.provenance_view import Evidence, ProvenanceHandle
 from weft.runtime.generation.options import GenerationOptions
 from weft.runtime.generation.service import Generations
 from weft.runtime.operations.access import Users
+from weft.runtime.operations.drafts import Drafts, ReadMarks
 from weft.runtime.operations.metadata import Exclude
 from weft.runtime.operations.references import TargetRef
 from weft.runtime.proxy.sessions import ProxyRecords
@@ -161,6 +163,7 @@ TABLE = {
         **free(
             "approvals",
             "contexts",
+            "drafts",
             "evidence",
             "generations",
             "groups",
@@ -170,6 +173,8 @@ TABLE = {
             "layers",
             "proxy",
             "leases",
+            "read_marks",
+            "runs",
         ),
         **free("read", "recipes", "records", "runners", "summaries", "tools", "users", "vaults"),
         # The program that opened the grove chooses whom it acts as.
@@ -319,6 +324,7 @@ TABLE = {
         "project": rule(LOOK, call=lambda _, do: do("Lamps")),
         "find": rule(LOOK, call=lambda desk, do: do(desk.node.id)),
         "history": of_tree(LOOK),
+        "revision": of_tree(LOOK),
         "tool_result": rule(LOOK, call=lambda desk, do: do(desk.tree.id, 100_001)),
         **dict.fromkeys(
             (
@@ -371,6 +377,27 @@ TABLE = {
         "grants": of_tree(LOOK),
         "grant": rule(WRITE, call=lambda desk, do: do(desk.tree, "Echo", tool="readUrl")),
     },
+    GroveRuns: {
+        "active": rule(LOOK),
+        "read": rule(LOOK, call=lambda _, do: do("nothing")),
+        "steps": rule(LOOK, call=lambda _, do: do("nothing")),
+        "text": rule(LOOK, call=lambda _, do: do("nothing")),
+        "stop": rule(GENERATE, call=lambda _, do: do("nothing")),
+        "stop_attempt": rule(GENERATE, call=lambda _, do: do("nothing")),
+        "view": rule(LOOK),
+        "generate": rule(GENERATE, call=lambda desk, do: do(desk.tree.id, desk.node.id, OPTIONS)),
+        "ask": rule(WRITE, GENERATE, call=lambda desk, do: do(desk.tree.id, AskOptions(text="Why?"))),
+        "collaborate": rule(
+            WRITE, GENERATE, call=lambda desk, do: do(desk.tree.id, CollaborationOptions(text="Why?"))
+        ),
+    },
+    Drafts: {
+        "all": of_tree(LOOK),
+        "read": at(LOOK),
+        "keep": rule(WRITE, call=lambda desk, do: do(desk.tree.id, desk.node.id, "It was")),
+        "commit": at(WRITE),
+    },
+    ReadMarks: {"state": of_tree(LOOK), "mark": of_tree(LOOK)},
     Tools: {
         # A tool gives what the agent may see: without documents and notes, where it may not read them.
         "run": rule(call=lambda _, do: do("localSearch", query="snow")),
@@ -407,6 +434,8 @@ TABLE = {
         "conversations": rule(LOOK, call=lambda _, do: do("01")),
         "stop": rule(WRITE, call=lambda _, do: do("01")),
         "require_permission": rule(WRITE),
+        # It says whether this agent may read a report, and reveals nothing else.
+        "may_read": rule(call=lambda _, _do: None),
         "start": rule(
             WRITE,
             call=lambda desk, do: do(new_upload(desk.grove.caller.store, 1), ImportOptions(dry_run=True)),
@@ -421,6 +450,7 @@ TABLE = {
     Idempotency: {
         # The work that is done once is checked itself.
         "once": rule(call=lambda _, do: do("op", "key", {}, dict)),
+        "scope_of": rule(call=lambda _, do: do("op")),
     },
     Evidence: {
         **dict.fromkeys(("manifest", "provenance", "raw_response", "request", "verify_node"), at(LOOK)),
@@ -433,7 +463,7 @@ TABLE = {
     },
     Generations: {
         **free("registry"),
-        **looks("caps", "default_agent", "spent"),
+        **looks("answering_agent", "caps", "default_agent", "spent"),
         "sent": at(LOOK),
         "check_sent": rule(call=lambda desk, do: do(sent_of(desk))),
         "choose_default": rule(WRITE, call=lambda _, do: do("Echo")),
@@ -531,6 +561,7 @@ def rooms_of(grove):
         Vaults: grove.vaults,
         Tools: grove.tools,
         Approvals: grove.approvals,
+        GroveRuns: grove.runs,
     }
 
 
