@@ -28,8 +28,10 @@ _MOVING = {
 _UNSEEN = {
     *("events", "typings", "texts", "bodies", "sources", "attachments", "responses", "node_responses"),
     "jobs",
+    "drafts",
 }
-"""The history, and what hangs on nodes: that is seen with them. And summaries that are due: no step takes them back."""
+"""The history, and what hangs on nodes: that is seen with them. And summaries that are due and drafts: no step takes
+them back."""
 _HAS = 8
 """The flag that says where to look for items; they may all have been taken off."""
 

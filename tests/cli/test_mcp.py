@@ -10,7 +10,6 @@ def test_what_makes_no_sense_is_refused_before_anything_is_served(desk):
         (("--allow", "loom_write"), "loom_write requires loom_aware"),
         (("--allow", "everything"), "'everything' is not a permission"),
         (("--read-only", "--allow", "loom_aware"), "--read-only and --allow exclude each other"),
-        (("--agent", "Nobody"), "Nobody"),
         (("--http", "--port", "70000"), "65535"),
     ):
         answer = desk("mcp", *words)

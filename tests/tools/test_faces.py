@@ -32,7 +32,7 @@ def test_a_server_is_added_listed_run_and_removed_on_the_command_line(desk, tmp_
     monkeypatch.setattr("weft.providers.keys.system_ring", lambda: None)
     desk("tools", "secret", "harbour", "BELL", stdin=str(tmp_path / "bell"))
     added = desk("tools", "add", "mcp", "harbour", "--secret", "BELL", "--", *HARBOUR)
-    assert added.err == "added harbour with 6 tools\n"
+    assert added.err == "added harbour with 7 tools\n"
     assert added.out.splitlines()[0] == "harbour.depth"
     listed = {each["name"]: each for each in json.loads(desk.ok("tools", "--json"))}
     ring = listed["harbour.ring"]

@@ -14,6 +14,7 @@ from weft.runtime.operations.attachments import Attach, Detach
 from weft.runtime.operations.collapsed_ranges import Collapse, Expand, Uncollapse
 from weft.runtime.operations.cursors import CommitBuffer, Direction, Switch, TypeText
 from weft.runtime.operations.documents import ArchiveDocument, CreateDocument, SaveDocument, WriteInDocument
+from weft.runtime.operations.drafts import CommitDraft
 from weft.runtime.operations.edits import Edit, Erase, Join, Split
 from weft.runtime.operations.executor import Operation
 from weft.runtime.operations.metadata import Bookmark, Exclude, Include, Prune, Restore, Unbookmark
@@ -104,6 +105,9 @@ class Scene:
     def type(self, text: str = " and more") -> None:
         if self.mode is Mode.BUFFER:
             self.tree.type(text)
+
+    def draft(self) -> None:
+        self.grove.drafts.keep(self.id, self.b.id, "It was")
 
     def rewind(self) -> None:
         """Undo whatever was done since the scene was set up."""
@@ -280,6 +284,7 @@ CASES = [
     ),
     Case(TypeText, "nothing any more", lambda s: TypeText(tree=s.id, text=""), Scene.type, BUFFER),
     Case(CommitBuffer, "what was typed", lambda s: CommitBuffer(tree=s.id), Scene.type, BUFFER),
+    Case(CommitDraft, "what was typed at a node", lambda s: CommitDraft(tree=s.id, node=s.b.id), Scene.draft),
     Case(
         Describe,
         "everything",

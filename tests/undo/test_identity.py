@@ -15,8 +15,10 @@ from weft.runtime import operations
 from weft.runtime.evidence.timestamps import Certify, RequestTimestamp, SetAuthorities
 from weft.runtime.operations.access import AddToken, AddUser, ArchiveUser, RevokeToken, SetRole
 from weft.runtime.operations.agent_memory import KeepThought, RecallStash
+from weft.runtime.operations.approvals import AllowApproval, AskApproval, CloseApproval, DenyApproval
 from weft.runtime.operations.documents import DeleteDocument
 from weft.runtime.operations.envelopes import KeepEnvelope, ReportCached
+from weft.runtime.operations.grants import Grant
 from weft.runtime.operations.settings import Calibrate
 from weft.runtime.operations.tool_results import KeepResult
 from weft.runtime.operations.trees import DeleteTree
@@ -37,10 +39,11 @@ NOT_UNDOABLE = {DeleteTree, DeleteDocument, DeleteRecords, Undo, Redo} | {
     *(KeepThought, RecallStash),
     *(AddUser, ArchiveUser, SetRole, AddToken, RevokeToken),
     *(IndexGroups, OpenGroup, ForgetGroups),
+    *(AskApproval, AllowApproval, DenyApproval, CloseApproval, Grant),
 }
 """Deleting destroys for good; a step is not itself stepped over; evidence is, and stays; so do doors.
 
-An index is made again by indexing again.
+An index is made again by indexing again; what a person allowed has been done, and a grant is revoked.
 """
 
 

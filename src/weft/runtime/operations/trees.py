@@ -56,6 +56,8 @@ class Plant(Editing, verb="plant"):
     project: str | None = None
     origin: JsonObject | None = None
     """Where an imported tree comes from: recorded with it, so that it is known again."""
+    visit: bool = True
+    """False leaves the agent where it is: the tree is planted by a program in the background."""
 
     def __post_init__(self) -> None:
         _check_preferences(self.preferences)
@@ -94,7 +96,8 @@ class Plant(Editing, verb="plant"):
         transaction.add_tree(state)
         root, root_row = write_node(scope, state, Draft(content=content))
         transaction.execute(update(_trees).where(_trees.c.key == key).values(root_ulid=root.id))
-        move_cursor(scope, state, root_row.key)
+        if self.visit:
+            move_cursor(scope, state, root_row.key)
         scope.add_fingerprint(*tree_fingerprints(row))
         payload: dict[str, JsonValue] = {"tree": ulid, "nodes": [root.id]}
         if project is not None:

@@ -283,6 +283,7 @@ class _Request:
         planted = Plant(
             title=self._title() or f"{self.signs.client}: side requests",
             system_context=storable(system) if len(system) <= _SYSTEM_LIMIT else "",
+            visit=False,
         ).apply(self.scope)
         trees = schema.trees
         there = select(trees.c.key).where(trees.c.ulid == planted.id)
