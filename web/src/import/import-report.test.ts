@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sizeOf, timeLeft } from "./import-report";
+import { isUnderWay, sizeOf, timeLeft } from "./import-report";
 
 test("sizes and times in words", () => {
   expect([529, 41_200, 4_120_000, 412_000_000].map(sizeOf)).toEqual(["529 bytes", "41 kB", "4.1 MB", "412 MB"]);
@@ -9,4 +9,9 @@ test("sizes and times in words", () => {
   expect(timeLeft({ done: 20, total: 100, startedAt }, now)).toBe(" · about 4 min left");
   expect(timeLeft({ done: 1, total: 100, startedAt }, now)).toBe("");
   expect(timeLeft({ done: 0, total: 0, startedAt: null })).toBe("");
+});
+
+test("an import is followed until it is complete, stopped or failed", () => {
+  expect(["waiting", "reading", "writing", "stopping"].every((status) => isUnderWay({ status }))).toBe(true);
+  expect(["complete", "stopped", "failed"].some((status) => isUnderWay({ status }))).toBe(false);
 });

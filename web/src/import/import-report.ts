@@ -72,3 +72,10 @@ export function reportText(report: ImportReport): string {
     ...report.refusedConversations.map((row) => `refused: ${row.title ?? "Untitled"}, ${row.error}`),
   ].join("\n");
 }
+
+const UNDER_WAY: readonly string[] = ["waiting", "reading", "writing", "stopping"];
+
+/** Whether the server still works on it. */
+export function isUnderWay({ status }: Pick<ImportReport, "status">): boolean {
+  return UNDER_WAY.includes(status);
+}
