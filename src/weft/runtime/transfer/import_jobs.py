@@ -346,9 +346,9 @@ class _ImportRun:
 
         def work(transaction: Transaction) -> bool:
             add_conversation(transaction, self._row.key, ordinal, value)
-            return advance_import(
-                transaction, self._row.key, _RUNNING, done=ordinal + 1, total=total, report=report
-            )
+            # It is written already: the report counts it, also if a person stopped the import meanwhile.
+            advance_import(transaction, self._row.key, OPEN, done=ordinal + 1, report=report)
+            return advance_import(transaction, self._row.key, _RUNNING, total=total)
 
         if self._executor.store.write(work):
             self._leave_if_stopping()
