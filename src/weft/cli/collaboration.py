@@ -17,7 +17,7 @@ from weft.cli.terminal import (
     starting_place,
 )
 from weft.cli.text_input import agrees, is_interactive, text_given
-from weft.cli.typed_turns import Turn
+from weft.cli.typed_turns import TypedTurn
 from weft.commands.lexer import quote
 from weft.commands.scanner import ARROW
 from weft.error_hints import Face
@@ -179,7 +179,7 @@ class _Collaboration(Terminal):
         out.message(f"added {made.name!r}; weft agents set {made.name} changes it")
         return True
 
-    def _take(self, turn: Turn) -> None:
+    def _take(self, turn: TypedTurn) -> None:
         word, _, rest = turn.text.strip().partition(" ")
         if word in {"/undo", "/where"}:
             self._switch_back()

@@ -21,7 +21,7 @@ from weft.cli.terminal import (
     starting_place,
 )
 from weft.cli.text_input import STDIN, text_given
-from weft.cli.typed_turns import Turn
+from weft.cli.typed_turns import TypedTurn
 from weft.errors import InvalidInputError, NotFoundError, WeftError
 from weft.ids import normalise_reference, typable
 from weft.runtime.generation.options import GenerationOptions
@@ -195,7 +195,7 @@ class _Chat(Terminal):
         super().__init__(session, tree, agent)
         self._options = options
 
-    def _take(self, turn: Turn) -> None:
+    def _take(self, turn: TypedTurn) -> None:
         word, _, rest = turn.text.strip().partition(" ")
         rest = rest.strip()
         if self._take_common(word):

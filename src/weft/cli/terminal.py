@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from weft.cli.output import quoted, shortened, visible
 from weft.cli.session import CliSession
 from weft.cli.text_input import is_interactive
-from weft.cli.typed_turns import Turn, typed_turns
+from weft.cli.typed_turns import TypedTurn, typed_turns
 from weft.cli.word_wrap import WordWrap
 from weft.error_hints import Face, hint_on
 from weft.errors import InvalidInputError, NotFoundError, ProviderError, WeftError
@@ -202,7 +202,7 @@ class Terminal(ABC):
         self._agent: str | None = agent
 
     @abstractmethod
-    def _take(self, turn: Turn) -> None:
+    def _take(self, turn: TypedTurn) -> None:
         """Execute one turn."""
 
     def _default_agent(self) -> str:

@@ -18,7 +18,7 @@ _PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TypedTurn:
     """One turn, and whether it is one line that a person typed at the prompt."""
 
     text: str
@@ -27,7 +27,7 @@ class Turn:
     """True for a line of a pasted block that is not its last."""
 
 
-def typed_turns() -> Iterator[Turn]:
+def typed_turns() -> Iterator[TypedTurn]:
     """Turns until the input ends: a line, a pasted block, lines joined by a backslash, or all between quotes."""
     lines: list[str] = []
     quoting, typed = False, True
@@ -36,7 +36,7 @@ def typed_turns() -> Iterator[Turn]:
             line = source.line("… " if lines or quoting else "> ")
             if line is None:
                 if lines:
-                    yield Turn("\n".join(lines), is_typed=False)
+                    yield TypedTurn("\n".join(lines), is_typed=False)
                 return
             typed = typed and line.is_typed
             if line.goes_on:
@@ -45,7 +45,7 @@ def typed_turns() -> Iterator[Turn]:
             if line.text.strip() == _QUOTE:
                 quoting = not quoting
                 if not quoting:
-                    yield Turn("\n".join(lines), is_typed=False)
+                    yield TypedTurn("\n".join(lines), is_typed=False)
                     lines, typed = [], True
                 continue
             if not quoting and line.text.endswith("\\"):
@@ -53,18 +53,18 @@ def typed_turns() -> Iterator[Turn]:
                 continue
             lines.append(line.text)
             if not quoting:
-                yield Turn("\n".join(lines), is_typed=typed and len(lines) == 1)
+                yield TypedTurn("\n".join(lines), is_typed=typed and len(lines) == 1)
                 lines, typed = [], True
 
 
 class _PipedLines:
     """Lines of a pipe or file: nothing of them was typed here."""
 
-    def line(self, prompt: str) -> Turn | None:
+    def line(self, prompt: str) -> TypedTurn | None:
         del prompt
         # Without any input Python has no object for it.
         line = "" if sys.stdin is None else sys.stdin.readline()
-        return Turn(line.rstrip("\r\n"), is_typed=False) if line else None
+        return TypedTurn(line.rstrip("\r\n"), is_typed=False) if line else None
 
 
 class _TerminalLines:
@@ -84,7 +84,7 @@ class _TerminalLines:
             readline.parse_and_bind(f'"\\e[200~": "{self._start}"')
             readline.parse_and_bind(f'"\\e[201~": "{self._end}"')
 
-    def line(self, prompt: str) -> Turn | None:
+    def line(self, prompt: str) -> TypedTurn | None:
         """One line; None at the end. Ctrl-C at the prompt discards what was typed."""
         while True:
             try:
@@ -96,14 +96,14 @@ class _TerminalLines:
                 self._inside = False
                 sys.stderr.write("\n(Ctrl-D ends)\n")
 
-    def _turn(self, line: str) -> Turn:
+    def _turn(self, line: str) -> TypedTurn:
         was_inside = self._inside
         last_start, last_end = line.rfind(self._start), line.rfind(self._end)
         if last_start >= 0 or last_end >= 0:
             self._inside = last_start > last_end
         pasted = was_inside or last_start >= 0 or last_end >= 0 or self._more_waits()
         plain = line.replace(self._start, "").replace(self._end, "")
-        return Turn(plain, is_typed=not pasted, goes_on=self._inside)
+        return TypedTurn(plain, is_typed=not pasted, goes_on=self._inside)
 
     def _more_waits(self) -> bool:
         """Where a terminal does not mark what is pasted: more came at once than a person types."""

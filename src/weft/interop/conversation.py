@@ -63,7 +63,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundKey:
+class StrippedKey:
     """An API key that is in a file and not in the tree."""
 
     kind: str
@@ -125,7 +125,7 @@ class SourceConversation:
     """True where white space is text: only the empty string is empty."""
     losses: tuple[Loss, ...] = ()
     """What could not be kept."""
-    keys: tuple[FoundKey, ...] = ()
+    keys: tuple[StrippedKey, ...] = ()
     """Keys that were in its settings and messages."""
 
 

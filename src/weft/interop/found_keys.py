@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from weft.interop.conversation import FoundKey, Part, SourceConversation, SourceRecord, UnpairedResult
+from weft.interop.conversation import Part, SourceConversation, SourceRecord, StrippedKey, UnpairedResult
 from weft.tree.content import Text, Thinking, ToolCall, ToolResult
 from weft.tree.json import JsonValue
 
@@ -51,12 +51,12 @@ def without_keys_in(source: SourceConversation) -> SourceConversation:
     texts: dict[str, str] = {}
     for name, text in (("title", source.title), ("system_context", source.system_context)):
         texts[name], kinds = without_keys(text)
-        keys += [FoundKey(kind=kind) for kind in kinds]
+        keys += [StrippedKey(kind=kind) for kind in kinds]
     records: list[SourceRecord] = []
     for number, record in enumerate(source.records, start=1):
         parts = [_part_without_keys(part) for part in record.parts]
         kinds = [kind for _, found in parts for kind in found]
-        keys += [FoundKey(kind=kind, record=record.id, message=number) for kind in kinds]
+        keys += [StrippedKey(kind=kind, record=record.id, message=number) for kind in kinds]
         # Tokens spell the key out again.
         records.append(
             replace(record, parts=tuple(part for part, _ in parts), chances=()) if kinds else record

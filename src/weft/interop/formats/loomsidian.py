@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from weft.interop.conversation import FoundKey, SourceConversation, SourceRecord
+from weft.interop.conversation import SourceConversation, SourceRecord, StrippedKey
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import mapping, moment, secret_names, sequence, text
 from weft.interop.source_file import SourceFile
@@ -38,7 +38,7 @@ def _split(file: SourceFile) -> Iterator[FileValues]:
 
 def _convert(values: FileValues) -> SourceConversation:
     state, name = mapping(values.values[0]), text(values.values[1])
-    keys = [FoundKey(kind=f"settings.{text(each)}") for each in sequence(values.values[2])]
+    keys = [StrippedKey(kind=f"settings.{text(each)}") for each in sequence(values.values[2])]
     records: list[SourceRecord] = []
     for key, node in ((key, mapping(each)) for key, each in mapping(state.get("nodes")).items()):
         generated = node.get("unread") is not None and bool(text(node.get("parentId")))

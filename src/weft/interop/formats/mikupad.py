@@ -1,6 +1,6 @@
 """mikupad sessions: every value is JSON text inside JSON; the prompt is a list of chunks."""
 
-from weft.interop.conversation import FoundKey, SourceConversation, SourceRecord
+from weft.interop.conversation import SourceConversation, SourceRecord, StrippedKey
 from weft.interop.importer import FileValues, Importer
 from weft.interop.loose_json import (
     chance,
@@ -33,7 +33,7 @@ def _matches(file: SourceFile) -> bool:
 
 def _convert(values: FileValues) -> SourceConversation:
     source = mapping(values.value)
-    keys = [FoundKey(kind=name) for name in secret_names(source) if _unpacked(source.get(name))]
+    keys = [StrippedKey(kind=name) for name in secret_names(source) if _unpacked(source.get(name))]
     chunks = [mapping(each) for each in sequence(_unpacked(source.get("prompt")))]
     model = text(_unpacked(source.get("endpointModel")))
     records: list[SourceRecord] = []

@@ -41,7 +41,7 @@ from weft.runtime.transfer.import_report import (
     EMPTY,
     ImportedConversation,
     ImportReport,
-    KeyPlace,
+    StrippedKeyPlace,
     counted_losses,
     kept_parts,
     models_of,
@@ -186,7 +186,7 @@ class ConversationImport:
             kept={**kept_parts(arranged), **({"pictures": planted.pictures} if planted.pictures else {})},
             lost=counted_losses([*source.losses, *planted.losses, *[EMPTY] * empty]),
             keys=tuple(
-                KeyPlace(
+                StrippedKeyPlace(
                     kind=key.kind,
                     message=key.message,
                     node=planted.written.get(arranged.places.get(key.record, "")),

@@ -51,7 +51,7 @@ class LossCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPlace:
+class StrippedKeyPlace:
     """Where an API key was: the key itself is kept nowhere."""
 
     kind: str
@@ -88,7 +88,7 @@ class ImportedConversation:
     models: tuple[str, ...] = ()
     kept: Mapping[str, int] = field(default_factory=dict[str, int])
     lost: tuple[LossCount, ...] = ()
-    keys: tuple[KeyPlace, ...] = ()
+    keys: tuple[StrippedKeyPlace, ...] = ()
     error: str | None = None
     """Why nothing of it was imported."""
 
